@@ -1,0 +1,2 @@
+// Package topology builds and runs a pipeline: source, writers, committer.
+package topology
