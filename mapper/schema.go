@@ -1,31 +1,47 @@
 package mapper
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Kind is the type of a column, in Iceberg's words.
 type Kind uint8
 
 // The kinds, with the buffer of Column that holds their values.
 const (
-	Invalid        Kind = iota
-	Boolean             // Bits
-	Int                 // I32
-	Long                // I64
-	Float               // F32
-	Double              // F64
-	Decimal             // Data, 16 bytes a value: two's complement, little endian (Arrow's decimal128)
-	Date                // I32, days since 1970-01-01
-	Time                // I64, microseconds since midnight
-	Timestamp           // I64, microseconds since the epoch, no zone
-	TimestampTz         // I64, microseconds since the epoch, UTC
-	TimestampNs         // I64, nanoseconds since the epoch, no zone (format version 3)
-	TimestampTzNs       // I64, nanoseconds since the epoch, UTC (format version 3)
-	String              // Off and Data, valid UTF-8
-	UUID                // Data, 16 bytes a value, big endian
-	Fixed               // Data, Length bytes a value
-	Binary              // Off and Data
-	Struct              // Kids
-	List                // Off, Kids[0] is the element
-	Map                 // Off, Kids[0] is the key, Kids[1] the value
+	Invalid       Kind = iota
+	Boolean            // Bits
+	Int                // I32
+	Long               // I64
+	Float              // F32
+	Double             // F64
+	Decimal            // Data, 16 bytes a value: two's complement, little endian (Arrow's decimal128)
+	Date               // I32, days since 1970-01-01
+	Time               // I64, microseconds since midnight
+	Timestamp          // I64, microseconds since the epoch, no zone
+	TimestampTz        // I64, microseconds since the epoch, UTC
+	TimestampNs        // I64, nanoseconds since the epoch, no zone (format version 3)
+	TimestampTzNs      // I64, nanoseconds since the epoch, UTC (format version 3)
+	String             // Off and Data, valid UTF-8
+	UUID               // Data, 16 bytes a value, big endian
+	Fixed              // Data, Length bytes a value
+	Binary             // Off and Data
+	Struct             // Kids
+	List               // Off, Kids[0] is the element
+	Map                // Off, Kids[0] is the key, Kids[1] the value
 )
+
+var kindNames = [...]string{"invalid", "boolean", "int", "long", "float", "double", "decimal", "date", "time", "timestamp",
+	"timestamptz", "timestamp_ns", "timestamptz_ns", "string", "uuid", "fixed", "binary", "struct", "list", "map"}
+
+// String gives Iceberg's name of the kind.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
 
 // Field is a column, or a member of a nested type.
 type Field struct {
@@ -48,9 +64,156 @@ type Type struct {
 	Fields []Field
 }
 
+// String gives the type in Iceberg's words, without the members of a struct: "decimal(10,2)", "list<string>".
+func (t *Type) String() string {
+	switch t.Kind {
+	case Decimal:
+		return fmt.Sprintf("decimal(%d,%d)", t.Precision, t.Scale)
+	case Fixed:
+		return fmt.Sprintf("fixed[%d]", t.Length)
+	case List:
+		if len(t.Fields) == 1 {
+			return "list<" + t.Fields[0].Type.String() + ">"
+		}
+	case Map:
+		if len(t.Fields) == 2 {
+			return "map<" + t.Fields[0].Type.String() + "," + t.Fields[1].Type.String() + ">"
+		}
+	}
+	return t.Kind.String()
+}
+
+// width is the number of bytes a value takes in Data, where that is fixed.
+func (t *Type) width() int {
+	switch t.Kind {
+	case Decimal, UUID:
+		return 16
+	case Fixed:
+		return t.Length
+	}
+	return 0
+}
+
 // Schema is the row type that records are mapped to.
 type Schema struct {
 	// ID is the Iceberg schema id.
 	ID     int
 	Fields []Field
+}
+
+// maxSchemaDepth bounds the nesting of types. Recursion over a schema that came from a catalog is bounded with it.
+const maxSchemaDepth = 1000
+
+// Validate says what is wrong with the schema, naming the column; nil where nothing is.
+func (s *Schema) Validate() error {
+	if s == nil {
+		return errors.New("mapper: schema: no schema given")
+	}
+	return validateMembers("", s.Fields, 1)
+}
+
+func validateMembers(path string, fields []Field, depth int) error {
+	seen := make(map[string]struct{}, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		if f.Name == "" {
+			return fmt.Errorf("mapper: schema: column %d of %q has no name", i, path)
+		}
+		if _, dup := seen[f.Name]; dup {
+			return fmt.Errorf("mapper: schema: column %q appears twice", join(path, f.Name))
+		}
+		seen[f.Name] = struct{}{}
+		if err := validateType(join(path, f.Name), &f.Type, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateType(path string, t *Type, depth int) error {
+	if depth > maxSchemaDepth {
+		return fmt.Errorf("mapper: schema: column %q is nested more than %d deep", path, maxSchemaDepth)
+	}
+	bad := func(what string) error {
+		return fmt.Errorf("mapper: schema: column %q of type %s: %s", path, t, what)
+	}
+	switch t.Kind {
+	case Decimal:
+		if t.Precision < 1 || t.Precision > 38 {
+			return bad("the precision must be 1 to 38")
+		}
+		if t.Scale < 0 || t.Scale > t.Precision {
+			return bad("the scale must be 0 to the precision")
+		}
+	case Fixed:
+		if t.Length < 1 {
+			return bad("the length must be at least 1")
+		}
+	case Struct:
+		return validateMembers(path, t.Fields, depth+1)
+	case List:
+		if len(t.Fields) != 1 {
+			return bad("a list has one field, its element")
+		}
+		return validateType(join(path, "element"), &t.Fields[0].Type, depth+1)
+	case Map:
+		if len(t.Fields) != 2 {
+			return bad("a map has two fields, its key and its value")
+		}
+		if !t.Fields[0].Required {
+			return bad("the key of a map must be required")
+		}
+		if err := validateType(join(path, "key"), &t.Fields[0].Type, depth+1); err != nil {
+			return err
+		}
+		return validateType(join(path, "value"), &t.Fields[1].Type, depth+1)
+	default:
+		if t.Kind == Invalid || t.Kind > Map {
+			return bad("not a known kind")
+		}
+	}
+	return nil
+}
+
+// Equal says whether both describe the same columns: names, types and requiredness in the same order. Ids do not count.
+func (s *Schema) Equal(o *Schema) bool {
+	return s == o || s != nil && o != nil && fieldsEqual(s.Fields, o.Fields, true)
+}
+
+// fieldsEqual compares names only where they mean something: those of a list's element and a map's sides do not.
+func fieldsEqual(a, b []Field, names bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if names && x.Name != y.Name || x.Required != y.Required || !typeEqual(&x.Type, &y.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func typeEqual(a, b *Type) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case Decimal:
+		return a.Precision == b.Precision && a.Scale == b.Scale
+	case Fixed:
+		return a.Length == b.Length
+	case Struct:
+		return fieldsEqual(a.Fields, b.Fields, true)
+	case List, Map:
+		return fieldsEqual(a.Fields, b.Fields, false)
+	}
+	return true
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }
