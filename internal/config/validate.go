@@ -1,0 +1,253 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	topologyName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+	topicName    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,249}$`)
+	walNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{0,128}$`)
+)
+
+// minMemory is the least that the fetch, the open files and the descriptors waiting fit in.
+const minMemory = 64 << 20
+
+// validator collects what is wrong with values that have the right type.
+type validator struct {
+	c    *Config
+	errs Errors
+}
+
+func (c *Config) validate() Errors {
+	v := &validator{c: c}
+	if c.Name == "" {
+		v.fail("name", "is missing; write a name for this topology, such as %q: it is its identity in the table", "orders")
+	} else {
+		v.check(topologyName.MatchString(c.Name) && c.Name != "." && c.Name != "..", "name",
+			"%q must be 1 to 128 letters, digits, dots, dashes and underscores", c.Name)
+	}
+	v.kafka()
+	v.record()
+	v.catalogAndTable()
+	v.writerAndCommitter()
+	v.process()
+	return v.errs
+}
+
+// fail records an error at key, with the line of the nearest key that is in the file.
+func (v *validator) fail(key, format string, args ...any) {
+	line := 0
+	for at := key; at != "" && line == 0; {
+		line = v.c.lines[at]
+		i := strings.LastIndexAny(at, ".[")
+		at = at[:max(i, 0)]
+	}
+	v.errs = append(v.errs, &Error{File: v.c.file, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) check(ok bool, key, format string, args ...any) {
+	if !ok {
+		v.fail(key, format, args...)
+	}
+}
+
+// oneOf checks a word.
+func (v *validator) oneOf(key, value string, words ...string) {
+	for _, w := range words {
+		if value == w {
+			return
+		}
+	}
+	if why, ok := laterValues[key][value]; ok {
+		v.fail(key, "%q: %s", value, why)
+		return
+	}
+	if len(words) == 1 {
+		v.fail(key, "%q is not known; the only value is %s", value, words[0])
+		return
+	}
+	v.fail(key, "%q is not known; write %s or %s", value, strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+}
+
+func (v *validator) kafka() {
+	k := v.c.Source.Kafka
+	if k == nil {
+		v.fail("source.kafka", "is missing; write the brokers and topics to read")
+		return
+	}
+	v.check(len(k.Brokers) > 0, "source.kafka.brokers", `is missing; write at least one, such as ["localhost:9092"]`)
+	for i, b := range k.Brokers {
+		v.hostPort(fmt.Sprintf("source.kafka.brokers[%d]", i), b, "localhost:9092")
+	}
+	v.topics(k)
+	v.check(k.Group != "", "source.kafka.group", "is empty; write a name or remove the key")
+	v.oneOf("source.kafka.isolation", k.Isolation, "read_committed", "read_uncommitted")
+	v.security(k)
+	f := k.Fetch
+	v.between("source.kafka.fetch.min_bytes", int64(f.MinBytes), 0, 1<<30)
+	v.between("source.kafka.fetch.max_bytes", int64(f.MaxBytes), 1, 1<<30)
+	v.between("source.kafka.fetch.partition_bytes", int64(f.PartitionBytes), 1, 1<<30)
+	for key, d := range map[string]time.Duration{
+		"fetch.max_wait": f.MaxWait, "dial_timeout": k.DialTimeout, "request_timeout": k.RequestTimeout,
+		"session_timeout": k.SessionTimeout, "heartbeat_interval": k.HeartbeatInterval,
+		"rebalance_timeout": k.RebalanceTimeout, "refresh_interval": k.RefreshInterval,
+	} {
+		v.check(d >= time.Millisecond && d <= 24*time.Hour, "source.kafka."+key, "%s must be between 1ms and 24h", d)
+	}
+	v.check(k.HeartbeatInterval < k.SessionTimeout, "source.kafka.heartbeat_interval",
+		"%s must be below session_timeout (%s), best a third of it", k.HeartbeatInterval, k.SessionTimeout)
+	v.check(f.MaxWait < k.RequestTimeout, "source.kafka.fetch.max_wait",
+		"%s must be below request_timeout (%s)", f.MaxWait, k.RequestTimeout)
+}
+
+func (v *validator) topics(k *Kafka) {
+	switch {
+	case len(k.Topics) == 0 && k.TopicPattern == "":
+		v.fail("source.kafka.topics", "is missing; write the topics to read, such as [orders], or a topic_pattern")
+	case len(k.Topics) > 0 && k.TopicPattern != "":
+		v.fail("source.kafka.topic_pattern", "stands beside topics; write one of the two")
+	}
+	seen := map[string]bool{}
+	for i, t := range k.Topics {
+		key := fmt.Sprintf("source.kafka.topics[%d]", i)
+		v.check(topicName.MatchString(t) && t != "." && t != "..", key,
+			"%q is not a topic's name: 1 to 249 letters, digits, dots, dashes and underscores; for a regular expression use topic_pattern", t)
+		v.check(!seen[t], key, "%q is listed twice; remove one", t)
+		seen[t] = true
+	}
+	if k.TopicPattern != "" {
+		_, err := regexp.Compile(k.TopicPattern)
+		v.check(err == nil, "source.kafka.topic_pattern", "%q is not a regular expression: %v", k.TopicPattern, err)
+	}
+	for t := range k.Start.Offsets {
+		v.check(k.TopicPattern != "" || seen[t], "source.kafka.start.offsets."+t, "the topic is not among source.kafka.topics")
+	}
+}
+
+func (v *validator) security(k *Kafka) {
+	if s := k.SASL; s != nil {
+		if s.Mechanism == "" {
+			v.fail("source.kafka.sasl.mechanism", "is missing; write PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+		} else {
+			v.oneOf("source.kafka.sasl.mechanism", s.Mechanism, "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+		}
+		v.check(s.Username != "", "source.kafka.sasl.username", "is missing; write the user's name")
+		v.check(s.Password != "", "source.kafka.sasl.password", `is missing or empty; write "${KAFKA_PASSWORD}" and set the variable`)
+	}
+	t := k.TLS
+	if t == nil {
+		return
+	}
+	v.file("source.kafka.tls.ca_file", t.CAFile)
+	v.file("source.kafka.tls.cert_file", t.CertFile)
+	v.file("source.kafka.tls.key_file", t.KeyFile)
+	v.check((t.CertFile == "") == (t.KeyFile == ""), "source.kafka.tls", "cert_file and key_file belong together; write both or neither")
+}
+
+func (v *validator) file(key, path string) {
+	if path == "" {
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		v.fail(key, "there is no file %s; a relative path starts at the folder of the configuration", path)
+	case err != nil:
+		v.fail(key, "%s can't be read: %v", path, plainPathError(err))
+	case info.IsDir():
+		v.fail(key, "%s is a folder; write the path of a file", path)
+	}
+}
+
+func (v *validator) record() {
+	r := v.c.Record
+	v.oneOf("record.format", r.Format, "json")
+	v.oneOf("record.envelope", r.Envelope, "none")
+	v.oneOf("record.on_bad_record", r.OnBadRecord, "stop")
+}
+
+func (v *validator) catalogAndTable() {
+	v.check(v.c.Catalog.Properties["type"] != "", "catalog.type",
+		"is missing; write rest or sql, and the catalog's other keys, such as uri and warehouse, beside it")
+	t := v.c.Table
+	switch parts := strings.Split(t.Name, "."); {
+	case t.Name == "":
+		v.fail("table.name", "is missing; write namespace and table, such as db.orders")
+	case len(parts) < 2:
+		v.fail("table.name", "%q has no namespace; write namespace and table, such as db.%s", t.Name, t.Name)
+	default:
+		for _, p := range parts {
+			if strings.TrimSpace(p) == "" {
+				v.fail("table.name", "%q has an empty part; write namespace and table, such as db.orders", t.Name)
+				break
+			}
+		}
+	}
+	for _, e := range t.Evolve {
+		v.fail("table.evolve", "%q: this release does not change the table's schema; change it with another engine, floe takes it up, and write [] or remove the key", e)
+	}
+	if c := t.Create; c != nil {
+		v.create(c)
+	}
+}
+
+func (v *validator) create(c *Create) {
+	v.check(len(c.Schema) > 0, "table.create.schema",
+		"is missing; write the columns, such as [{name: id, type: long, required: true}]")
+	seen := map[string]bool{}
+	for i, col := range c.Schema {
+		key := fmt.Sprintf("table.create.schema[%d]", i)
+		v.check(col.Name != "", key, "the column has no name; write {name: id, type: long}")
+		v.check(col.Type != "", key, "the column %q has no type; write {name: %s, type: string}", col.Name, col.Name)
+		v.check(!seen[col.Name], key, "the column %q is there twice; remove one", col.Name)
+		seen[col.Name] = true
+	}
+}
+
+func (v *validator) writerAndCommitter() {
+	w, c := v.c.Writer, v.c.Committer
+	v.between("writer.tasks", int64(w.Tasks), 1, 1024)
+	v.between("writer.max_open_files", int64(w.MaxOpenFiles), 1, 1_000_000)
+	v.check(w.Seal.Records >= 0, "writer.seal.records", "%d is negative; write 0 for no limit", w.Seal.Records)
+	v.check(w.Seal.Bytes >= 0, "writer.seal.bytes", "%d is negative; write 0 for no limit", w.Seal.Bytes)
+	seen := map[string]bool{}
+	for i, g := range w.GroupBy {
+		v.check(g != "" && !seen[g], fmt.Sprintf("writer.group_by[%d]", i), "%q is empty or there twice; write each column once", g)
+		seen[g] = true
+	}
+	v.check(c.Interval <= time.Hour, "committer.interval", "%s is longer than an hour; rows are visible only after it", c.Interval)
+	v.between("committer.max_data_files", int64(c.MaxDataFiles), 1, 1_000_000)
+	v.check(walNamespace.MatchString(c.WALNamespace) && c.WALNamespace != "." && c.WALNamespace != "..", "committer.wal_namespace",
+		"%q must be letters, digits, dots, dashes and underscores: it names a folder", c.WALNamespace)
+	v.check(c.Branch != "", "committer.branch", "is empty; write main or remove the key")
+}
+
+func (v *validator) process() {
+	c := v.c
+	if !c.HTTP.Off() {
+		v.hostPort("http.listen", c.HTTP.Listen, "127.0.0.1:9464")
+	}
+	v.check(c.Memory >= minMemory, "memory", "%s is too little; write at least %s", c.Memory, Size(minMemory))
+	v.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	v.oneOf("log.format", c.Log.Format, "text", "json")
+	v.check(c.ShutdownTimeout > 0, "shutdown_timeout", "is 0; write how long the last commit may take, such as 30s")
+	v.check(c.StartupTimeout > 0, "startup_timeout", "is 0; write how long to wait for the catalog and the brokers, such as 60s")
+}
+
+func (v *validator) between(key string, value, low, high int64) {
+	v.check(value >= low && value <= high, key, "%d must be between %d and %d", value, low, high)
+}
+
+func (v *validator) hostPort(key, value, example string) {
+	host, port, err := net.SplitHostPort(value)
+	n, perr := strconv.ParseUint(port, 10, 16)
+	ok := err == nil && perr == nil && (host != "" || key == "http.listen") && (n > 0 || key == "http.listen")
+	v.check(ok, key, "%q is not host:port; write it such as %q", value, example)
+}
