@@ -41,7 +41,8 @@ type Source struct {
 type Kafka struct {
 	// Brokers are host:port, at least one.
 	Brokers []string `yaml:"brokers"`
-	// Topics or TopicPattern (a regular expression that must match the whole name) say what is read.
+	// Topics or TopicPattern say what is read. The pattern is a regular expression; write ^ and $ where it is to match the
+	// whole name.
 	Topics       []string `yaml:"topics"`
 	TopicPattern string   `yaml:"topic_pattern"`
 	// Group is the consumer group. Default floe-<name>.
@@ -65,8 +66,8 @@ type Kafka struct {
 	SessionTimeout    time.Duration `yaml:"session_timeout"`
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval"`
 	RebalanceTimeout  time.Duration `yaml:"rebalance_timeout"`
-	// RefreshInterval is how often new partitions and topics are looked for. Default 30s.
-	RefreshInterval time.Duration `yaml:"refresh_interval"`
+	// MetadataInterval is how often new partitions and topics are looked for. Default 30s.
+	MetadataInterval time.Duration `yaml:"metadata_interval"`
 }
 
 // SASL is source.kafka.sasl.
@@ -95,10 +96,13 @@ type Fetch struct {
 	// MaxWait is how long the broker may wait for MinBytes. Defaults 500ms and 1.
 	MaxWait  time.Duration `yaml:"max_wait"`
 	MinBytes Size          `yaml:"min_bytes"`
-	// MaxBytes bounds an answer, PartitionBytes each partition's part in it. Defaults 16MiB and 1MiB. A single record
+	// MaxBytes bounds an answer, PartitionMaxBytes each partition's part in it. Defaults 16MiB and 1MiB. A record batch
 	// that is larger is still read.
-	MaxBytes       Size `yaml:"max_bytes"`
-	PartitionBytes Size `yaml:"partition_bytes"`
+	MaxBytes          Size `yaml:"max_bytes"`
+	PartitionMaxBytes Size `yaml:"partition_max_bytes"`
+	// MaxRecordBatchBytes is the largest record batch that is read, compressed and decompressed; a partition with a
+	// larger one is stopped. Default 64MiB.
+	MaxRecordBatchBytes Size `yaml:"max_record_batch_bytes"`
 }
 
 // Record says how a record becomes a row.
@@ -259,13 +263,13 @@ func defaultKafka() *Kafka {
 	return &Kafka{
 		Isolation:         "read_committed",
 		ClientID:          "floe",
-		Fetch:             Fetch{MaxWait: 500 * time.Millisecond, MinBytes: 1, MaxBytes: 16 << 20, PartitionBytes: 1 << 20},
+		Fetch:             Fetch{MaxWait: 500 * time.Millisecond, MinBytes: 1, MaxBytes: 16 << 20, PartitionMaxBytes: 1 << 20, MaxRecordBatchBytes: 64 << 20},
 		DialTimeout:       10 * time.Second,
 		RequestTimeout:    30 * time.Second,
 		SessionTimeout:    30 * time.Second,
 		HeartbeatInterval: 3 * time.Second,
 		RebalanceTimeout:  60 * time.Second,
-		RefreshInterval:   30 * time.Second,
+		MetadataInterval:  30 * time.Second,
 	}
 }
 

@@ -73,7 +73,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		{"start", k.Start.Offsets["orders"][3], int64(12)},
 		{"password from a file beside the configuration", k.SASL.Password.Reveal(), "from-file"},
 		{"relative path", k.TLS.CAFile, filepath.Join(dir, "ca.pem")},
-		{"fetch", k.Fetch, Fetch{MaxWait: 100 * time.Millisecond, MinBytes: 2, MaxBytes: 8 << 20, PartitionBytes: 2 << 20}},
+		{"fetch", k.Fetch, Fetch{MaxWait: 100 * time.Millisecond, MinBytes: 2, MaxBytes: 8 << 20, PartitionMaxBytes: 2 << 20, MaxRecordBatchBytes: 3 << 20}},
 		{"session", k.SessionTimeout, 20 * time.Second},
 		{"catalog verbatim", cfg.Catalog.Properties["rest.sigv4-enabled"], "true"},
 		{"catalog number verbatim", cfg.Catalog.Properties["n"], "0017"},

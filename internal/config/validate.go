@@ -91,18 +91,21 @@ func (v *validator) kafka() {
 	v.oneOf("source.kafka.isolation", k.Isolation, "read_committed", "read_uncommitted")
 	v.security(k)
 	f := k.Fetch
-	v.between("source.kafka.fetch.min_bytes", int64(f.MinBytes), 0, 1<<30)
-	v.between("source.kafka.fetch.max_bytes", int64(f.MaxBytes), 1, 1<<30)
-	v.between("source.kafka.fetch.partition_bytes", int64(f.PartitionBytes), 1, 1<<30)
+	v.size("source.kafka.fetch.min_bytes", f.MinBytes, 1)
+	v.size("source.kafka.fetch.max_bytes", f.MaxBytes, 1<<10)
+	v.size("source.kafka.fetch.partition_max_bytes", f.PartitionMaxBytes, 1<<10)
+	v.size("source.kafka.fetch.max_record_batch_bytes", f.MaxRecordBatchBytes, 1<<10)
+	v.check(f.MaxRecordBatchBytes >= f.PartitionMaxBytes, "source.kafka.fetch.max_record_batch_bytes",
+		"%s is below partition_max_bytes (%s); raise it", f.MaxRecordBatchBytes, f.PartitionMaxBytes)
 	for key, d := range map[string]time.Duration{
 		"fetch.max_wait": f.MaxWait, "dial_timeout": k.DialTimeout, "request_timeout": k.RequestTimeout,
 		"session_timeout": k.SessionTimeout, "heartbeat_interval": k.HeartbeatInterval,
-		"rebalance_timeout": k.RebalanceTimeout, "refresh_interval": k.RefreshInterval,
+		"rebalance_timeout": k.RebalanceTimeout, "metadata_interval": k.MetadataInterval,
 	} {
 		v.check(d >= time.Millisecond && d <= 24*time.Hour, "source.kafka."+key, "%s must be between 1ms and 24h", d)
 	}
-	v.check(k.HeartbeatInterval < k.SessionTimeout, "source.kafka.heartbeat_interval",
-		"%s must be below session_timeout (%s), best a third of it", k.HeartbeatInterval, k.SessionTimeout)
+	v.check(k.HeartbeatInterval*2 <= k.SessionTimeout, "source.kafka.heartbeat_interval",
+		"%s must be at most half of session_timeout (%s)", k.HeartbeatInterval, k.SessionTimeout)
 	v.check(f.MaxWait < k.RequestTimeout, "source.kafka.fetch.max_wait",
 		"%s must be below request_timeout (%s)", f.MaxWait, k.RequestTimeout)
 }
@@ -125,6 +128,12 @@ func (v *validator) topics(k *Kafka) {
 	if k.TopicPattern != "" {
 		_, err := regexp.Compile(k.TopicPattern)
 		v.check(err == nil, "source.kafka.topic_pattern", "%q is not a regular expression: %v", k.TopicPattern, err)
+	}
+	if k.Start.Kind == StartTime {
+		v.check(k.Start.Time.UnixMilli() >= 0, "source.kafka.start", "%s is before 1970; %s", k.Start, startHint)
+	}
+	if k.Start.Kind == StartOffsets {
+		v.check(len(k.Start.Offsets) > 0, "source.kafka.start", "has no offsets; %s", startHint)
 	}
 	for t := range k.Start.Offsets {
 		v.check(k.TopicPattern != "" || seen[t], "source.kafka.start.offsets."+t, "the topic is not among source.kafka.topics")
@@ -174,8 +183,8 @@ func (v *validator) record() {
 }
 
 func (v *validator) catalogAndTable() {
-	v.check(v.c.Catalog.Properties["type"] != "", "catalog.type",
-		"is missing; write rest or sql, and the catalog's other keys, such as uri and warehouse, beside it")
+	v.check(len(v.c.Catalog.Properties) > 0, "catalog",
+		"is missing; write the catalog's own keys, such as {type: rest, uri: \"http://localhost:8181\"} or {type: sqlite, uri: catalog.db, warehouse: /data/warehouse}")
 	t := v.c.Table
 	switch parts := strings.Split(t.Name, "."); {
 	case t.Name == "":
@@ -243,6 +252,11 @@ func (v *validator) process() {
 
 func (v *validator) between(key string, value, low, high int64) {
 	v.check(value >= low && value <= high, key, "%d must be between %d and %d", value, low, high)
+}
+
+// size checks a size that travels to the broker in 31 bits.
+func (v *validator) size(key string, s, least Size) {
+	v.check(s >= least && s < 1<<30, key, "%s must be at least %s and below 1GiB", s, least)
 }
 
 func (v *validator) hostPort(key, value, example string) {
