@@ -60,6 +60,8 @@ type Column struct {
 
 	kind  Kind
 	width int // bytes a value in Data, for Decimal, UUID and Fixed
+	// day remembers the last date text of a temporal column.
+	day dayCache
 	// peak is the use that the shrink policy of Reset remembers, in bytes.
 	peak int64
 	// rows is scratch of AppendRows: the element numbers of the lists that are copied.

@@ -3,6 +3,7 @@ package mapper
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Kind is the type of a column, in Iceberg's words.
@@ -118,6 +119,9 @@ func validateMembers(path string, fields []Field, depth int) error {
 		f := &fields[i]
 		if f.Name == "" {
 			return fmt.Errorf("mapper: schema: column %d of %q has no name", i, path)
+		}
+		if !utf8.ValidString(f.Name) {
+			return fmt.Errorf("mapper: schema: the name %q is not valid UTF-8", join(path, f.Name))
 		}
 		if _, dup := seen[f.Name]; dup {
 			return fmt.Errorf("mapper: schema: column %q appears twice", join(path, f.Name))
