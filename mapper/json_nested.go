@@ -74,7 +74,7 @@ func (m *jsonMapper) mapValue(n *jsonNode, b []byte, i, depth int) int {
 			i = skipSpace(b, i)
 		}
 	}
-	if m.keysTwice(key.col, from) {
+	if keysTwice(key.col, from, &m.order) {
 		return m.fail(key, faultTwice)
 	}
 	c.Off = append(c.Off, int32(key.col.Len))
@@ -161,9 +161,9 @@ func (c *Column) appendNumberText(t []byte) *fault {
 // fewKeys is the number of keys up to which each is compared with each.
 const fewKeys = 12
 
-// keysTwice says whether two of the keys from number from on are equal. Large maps are sorted by number, so that a hostile
-// record costs no quadratic time.
-func (m *jsonMapper) keysTwice(c *Column, from int) bool {
+// keysTwice says whether two of the keys from number from on are equal. Large maps are sorted by number (in scratch), so
+// that a hostile record costs no quadratic time.
+func keysTwice(c *Column, from int, scratch *[]int32) bool {
 	n := c.Len - from
 	if n <= fewKeys {
 		for i := from + 1; i < c.Len; i++ {
@@ -175,20 +175,22 @@ func (m *jsonMapper) keysTwice(c *Column, from int) bool {
 		}
 		return false
 	}
-	m.order = slices.Grow(m.order[:0], n)
+	order := slices.Grow((*scratch)[:0], n)
 	for i := from; i < c.Len; i++ {
-		m.order = append(m.order, int32(i))
+		order = append(order, int32(i))
 	}
-	slices.SortFunc(m.order, func(a, b int32) int { return c.compare(int(a), int(b)) })
+	slices.SortFunc(order, func(a, b int32) int { return c.compare(int(a), int(b)) })
+	twice := false
 	for i := 1; i < n; i++ {
-		if c.compare(int(m.order[i-1]), int(m.order[i])) == 0 {
-			return true
+		if c.compare(int(order[i-1]), int(order[i])) == 0 {
+			twice = true
+			break
 		}
 	}
-	if cap(m.order) > keepScratch/4 {
-		m.order = nil
+	if *scratch = order; cap(order) > keepScratch/4 {
+		*scratch = nil
 	}
-	return false
+	return twice
 }
 
 // compare orders two values of a primitive column in some total order.
