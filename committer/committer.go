@@ -2,7 +2,10 @@ package committer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -47,10 +50,14 @@ type Config struct {
 	AttemptTimeout time.Duration
 	// MaxBackoff bounds the wait between attempts. Default 30 s.
 	MaxBackoff time.Duration
-	Logger     *slog.Logger
+	// MaxPending bounds the descriptors that wait beside the group being committed: Submit blocks beyond it. Default 64.
+	MaxPending int
+	// Logger's default is slog.Default().
+	Logger *slog.Logger
 	// Observer is told what happens; nil for none.
 	Observer Observer
-	Now      func() time.Time
+	// Now is the clock that ages are measured with. Default time.Now.
+	Now func() time.Time
 }
 
 // Observer is told of events; its methods are called from the committer's goroutine and must not block.
@@ -98,7 +105,7 @@ type Outcome struct {
 type Submission struct {
 	Descriptor *descriptor.Descriptor
 	// Owner and Epoch tell whose it is: after a Reread everything of the same owner and epoch is forgotten without
-	// another look, pending or arriving later, each with a Reread outcome.
+	// another look, pending or arriving later, each with a Reread outcome. Without an owner it stands for itself.
 	Owner string
 	Epoch uint64
 	// Done is called once, from the committer's goroutine; it must not block.
@@ -106,47 +113,153 @@ type Submission struct {
 }
 
 // Committer is the single committer of one table for one topology.
-type Committer struct{}
+type Committer struct {
+	cfg    Config
+	loader Loader
+	wal    Log
+	log    *slog.Logger
+	obs    Observer
 
-// Validate refuses what New would refuse.
-func (c *Config) Validate() error { panic("skeleton") }
+	// turn is held by whoever commits: Run for one group, Settle, Begin, Set.
+	turn chan struct{}
+	in   chan Submission
+	// flush holds at most one request; more are the same request.
+	flush chan struct{}
+	// ended is closed when Run returns.
+	ended   chan struct{}
+	started atomic.Bool
 
-// New makes a committer; it starts nothing.
-func New(cfg Config, l Loader, log Log) (*Committer, error) { panic("skeleton") }
+	// trouble is guarded by turn.
+	trouble trouble
+
+	// What follows belongs to Run's goroutine: what waits for a group, in order; the life of each owner that is to be read
+	// again; how often in a row the catalog refused an owner's batches.
+	pending   []*item
+	forgotten map[string]uint64
+	refusals  map[string]int
+
+	mu struct {
+		sync.Mutex
+		table  *table.Table
+		at     map[source.Partition]Progress
+		warned map[string]bool
+	}
+}
+
+// New makes a committer; it starts nothing. log may be nil: then nothing is noted before a commit, and a crash between
+// writing files and committing them costs that work.
+func New(cfg Config, l Loader, log Log) (*Committer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return nil, errors.New("committer: a Loader is needed")
+	}
+	cfg.setDefaults()
+	c := &Committer{
+		cfg: cfg, loader: l, wal: log, obs: cfg.Observer,
+		log:   cfg.Logger.With("topology", cfg.Topology, "branch", cfg.Branch),
+		turn:  make(chan struct{}, 1),
+		in:    make(chan Submission, cfg.MaxPending),
+		flush: make(chan struct{}, 1),
+		ended: make(chan struct{}),
+
+		forgotten: map[string]uint64{},
+		refusals:  map[string]int{},
+	}
+	c.mu.warned = map[string]bool{}
+	return c, nil
+}
 
 // Load loads the table and its positions. It must succeed once before anything else is called, and may be called again.
 // A *StopError says that a person must decide (stop and ask).
-func (c *Committer) Load(ctx context.Context) (Positions, error) { panic("skeleton") }
+func (c *Committer) Load(ctx context.Context) (Positions, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return Positions{}, err
+	}
+	c.publish(v)
+	if v.stop != nil {
+		return v.positions(), v.stop
+	}
+	return v.positions(), nil
+}
 
 // Table is the newest metadata that was seen. Any goroutine.
-func (c *Committer) Table() *table.Table { panic("skeleton") }
-
-// Settle settles the WAL entries that cover ps (DESIGN section 8): landed ones are deleted, whole ones adopted, the rest
-// abandoned. It is called when partitions have been assigned, before they are opened. nil settles all entries.
-func (c *Committer) Settle(ctx context.Context, ps []source.Partition) error { panic("skeleton") }
-
-// Begin records where partitions start that the table has no position for, with one pinned empty append. A partition
-// that got a position meanwhile keeps that one. It returns the table's positions afterwards.
-func (c *Committer) Begin(ctx context.Context, starts map[source.Partition]source.Position) (Positions, error) {
-	panic("skeleton")
+func (c *Committer) Table() *table.Table {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.table
 }
 
-// Set writes positions as a person wants them (floe positions set): a pinned empty append, also on an empty table. It
-// is the answer to every stop-and-ask. Partitions that are not named keep theirs.
-func (c *Committer) Set(ctx context.Context, at map[source.Partition]source.Position) (Positions, error) {
-	panic("skeleton")
+// publish makes what v shows the newest that was seen.
+func (c *Committer) publish(v *view) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publishLocked(v.tbl, v.at)
 }
+
+// publishLocked keeps the newer one of two that were seen at the same time.
+func (c *Committer) publishLocked(tbl *table.Table, at map[source.Partition]Progress) {
+	if old := c.mu.table; old != nil && old.Metadata().LastUpdatedMillis() > tbl.Metadata().LastUpdatedMillis() {
+		return
+	}
+	c.mu.table, c.mu.at = tbl, at
+	c.warnOnceLocked(tbl)
+}
+
+// warnOnceLocked tells of settings on the table that floe does not follow.
+func (c *Committer) warnOnceLocked(tbl *table.Table) {
+	if n := tbl.Properties().GetInt(table.CommitNumRetriesKey, 0); n != 0 && !c.mu.warned[table.CommitNumRetriesKey] {
+		c.mu.warned[table.CommitNumRetriesKey] = true
+		c.log.Warn("table property is not followed: floe pins every attempt and retries by itself",
+			"property", table.CommitNumRetriesKey, "value", n)
+	}
+}
+
+// take waits for the turn to commit.
+func (c *Committer) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Committer) give() { <-c.turn }
 
 // Submit hands a descriptor over. It blocks while too many are pending (this holds the writer back), until ctx ends.
-// Only while Run runs.
-func (c *Committer) Submit(ctx context.Context, s Submission) error { panic("skeleton") }
+// Only while Run runs: ErrEnded says that it has returned, and the descriptor was not taken.
+func (c *Committer) Submit(ctx context.Context, s Submission) error {
+	if err := c.check(s); err != nil {
+		return err
+	}
+	select {
+	case <-c.ended:
+		return ErrEnded
+	default:
+	}
+	select {
+	case c.in <- s:
+		return nil
+	case <-c.ended:
+		return ErrEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ErrEnded says that the committer's Run has returned.
+var ErrEnded = errors.New("committer has ended")
 
 // Flush asks Run to commit what is pending now, without waiting for the interval. It does not wait.
-func (c *Committer) Flush() { panic("skeleton") }
-
-// Run gathers, commits and answers until ctx ends. What is pending then is answered with its outcome as far as known
-// and otherwise not at all; a graceful end flushes and waits for the answers first.
-func (c *Committer) Run(ctx context.Context) error { panic("skeleton") }
+func (c *Committer) Flush() {
+	select {
+	case c.flush <- struct{}{}:
+	default: // one is waiting already; it covers what was submitted before this call too
+	}
+}
 
 // StopError says that floe can't know where it stands and a person must decide.
 type StopError struct {

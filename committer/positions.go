@@ -11,9 +11,29 @@ type Positions struct {
 	At         map[source.Partition]Progress
 }
 
-// Progress is how far one partition has come.
+// Progress is how far one partition has come. Start + Rows + Rejects + Filtered + Skipped is Next, always.
 type Progress struct {
 	Next source.Position
-	// Rows, Rejects, Filtered and Skipped are cumulative counts since the partition's first start.
+	// Rows, Rejects, Filtered and Skipped are cumulative counts since the partition's first start, or since a person last
+	// set its position.
 	Rows, Rejects, Filtered, Skipped int64
+	// Start is the position it was first read from.
+	Start source.Position
+	// MaxTimestampMs is the highest record time among what was consumed, negative where no record had one.
+	MaxTimestampMs int64
+}
+
+// advance moves the progress over one input of a batch.
+func (p Progress) advance(to source.Position, rows, filtered, skipped, maxTimestampMs int64) Progress {
+	p.Next = to
+	p.Rows += rows
+	p.Filtered += filtered
+	p.Skipped += skipped
+	p.MaxTimestampMs = max(p.MaxTimestampMs, maxTimestampMs)
+	return p
+}
+
+// begin is the progress of a partition that nothing has been read from.
+func begin(at source.Position) Progress {
+	return Progress{Next: at, Start: at, MaxTimestampMs: -1}
 }

@@ -1,0 +1,152 @@
+package committer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+
+	"github.com/stormfloe/floe/internal/protocol"
+	"github.com/stormfloe/floe/source"
+)
+
+// change is what one commit makes of the table.
+type change struct {
+	id    uuid.UUID
+	files []iceberg.DataFile
+	// at are the topology's positions afterwards; nil leaves them as they are (a source without positions).
+	at map[source.Partition]Progress
+}
+
+// apply makes one attempt on the very snapshot that v shows: one transaction with the files, the summary and the property,
+// pinned to the branch's head and the table's UUID. The answer is what the reply says by itself. The request has a
+// deadline of its own: the end of a run does not turn a commit that was sent into one whose outcome is unknown.
+func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table, protocol.Answer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.AttemptTimeout)
+	defer cancel()
+	tx, err := c.stage(ctx, v, ch)
+	if err != nil {
+		return nil, protocol.NotSent, fmt.Errorf("prepare commit: %w", err)
+	}
+	tbl, err := tx.Commit(ctx)
+	return tbl, answerOf(err), err
+}
+
+// stage builds the transaction; it writes manifests but does not ask the catalog for anything.
+func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Transaction, error) {
+	tx, err := v.tbl.NewTransactionOnBranchWithError(c.cfg.Branch)
+	if err != nil {
+		return nil, err
+	}
+	// Without the pin, commit.retry.num-retries on the table makes the library replay a stale append on top of whatever
+	// moved the head.
+	if err := tx.AssertRefSnapshotID(c.cfg.Branch); err != nil {
+		return nil, err
+	}
+	val := v.value.clone()
+	val.doubt(without(v.found.Doubts, c.cfg.Topology))
+	if ch.at != nil {
+		if err := val.set(c.cfg.Topology, ch.at); err != nil {
+			return nil, err
+		}
+	}
+	summary, err := c.summary(val, ch)
+	if err != nil {
+		return nil, err
+	}
+	if err := appendTo(ctx, tx, ch.files, summary); err != nil {
+		return nil, err
+	}
+	if summary[keyPositions] == "" {
+		return tx, nil
+	}
+	id, err := stagedID(tx, c.cfg.Branch)
+	if err != nil {
+		return nil, err
+	}
+	property, err := val.encode(id)
+	if err != nil {
+		return nil, err
+	}
+	return tx, tx.SetProperties(iceberg.Properties{propertyPrefix + c.cfg.Branch: property})
+}
+
+func (c *Committer) summary(val *value, ch change) (iceberg.Properties, error) {
+	props := iceberg.Properties{
+		keyCommitID: ch.id.String(),
+		keyTopology: c.cfg.Topology,
+		keyInstance: c.cfg.Instance,
+	}
+	if ch.at == nil && len(val.topologies) == 0 {
+		return props, nil // nothing anywhere has positions
+	}
+	s, err := val.encode(0)
+	if err != nil {
+		return nil, err
+	}
+	props[keyPositions] = s
+	if t, ok := validThrough(ch.at); ok {
+		props[keyValidThrough] = strconv.FormatInt(t, 10)
+	}
+	return props, nil
+}
+
+// validThrough is the record time up to which every partition is complete: the lowest of the highest times seen. As long
+// as a partition has shown no time, nothing can be said.
+func validThrough(at map[source.Partition]Progress) (low int64, ok bool) {
+	for _, g := range at {
+		if g.MaxTimestampMs < 0 {
+			return 0, false
+		}
+		if !ok || g.MaxTimestampMs < low {
+			low, ok = g.MaxTimestampMs, true
+		}
+	}
+	return low, ok
+}
+
+// appendTo stages a fast append: files of any registered spec, a manifest for each spec, no look at what is there.
+func appendTo(ctx context.Context, tx *table.Transaction, files []iceberg.DataFile, summary iceberg.Properties) error {
+	if len(files) > 0 {
+		return tx.NewRowDelta(summary).AddRows(files...).Commit(ctx)
+	}
+	// The library's only empty append also sets a name mapping, which is not ours to set: take it away again.
+	base, err := tx.StagedTable()
+	if err != nil {
+		return err
+	}
+	_, mapped := base.Properties()[table.DefaultNameMappingKey]
+	if err := tx.AddFiles(ctx, nil, summary, true); err != nil {
+		return err
+	}
+	if mapped {
+		return nil
+	}
+	return tx.RemoveProperties([]string{table.DefaultNameMappingKey})
+}
+
+// stagedID is the id of the snapshot that the transaction will make.
+func stagedID(tx *table.Transaction, branch string) (int64, error) {
+	st, err := tx.StagedTable()
+	if err != nil {
+		return 0, err
+	}
+	s := st.SnapshotByName(branch)
+	if s == nil {
+		return 0, fmt.Errorf("the append made no snapshot on branch %q", branch)
+	}
+	return s.SnapshotID, nil
+}
+
+func without(names []string, name string) []string {
+	var out []string
+	for _, n := range names {
+		if n != name {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,477 @@
+package committer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/source"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ident = table.Identifier{"db", "t"}
+
+// memCat is a catalog of one table in memory, whose metadata files are written so that the metadata log can be read.
+// Its rules are those of iceberg-go's SQL catalog.
+type memCat struct {
+	mu   sync.Mutex
+	meta table.Metadata
+	loc  string
+	n    int
+	// commits counts requests that were applied.
+	commits int
+	// onCommit, where set, decides about a request: it may apply it, now or later, and gives the answer.
+	onCommit func(apply func() (table.Metadata, string, error)) (table.Metadata, string, error)
+	onLoad   func() error
+}
+
+func (c *memCat) LoadTable(context.Context, table.Identifier) (*table.Table, error) {
+	c.mu.Lock()
+	hook := c.onLoad
+	c.mu.Unlock()
+	if hook != nil {
+		if err := hook(); err != nil {
+			return nil, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		return nil, catalog.ErrNoSuchTable
+	}
+	return c.tableLocked(), nil
+}
+
+func (c *memCat) tableLocked() *table.Table {
+	return table.New(ident, c.meta, c.loc, func(context.Context) (iceio.IO, error) { return iceio.LocalFS{}, nil }, c)
+}
+
+func (c *memCat) CommitTable(_ context.Context, _ table.Identifier, reqs []table.Requirement, ups []table.Update) (table.Metadata, string, error) {
+	apply := func() (table.Metadata, string, error) { return c.apply(reqs, ups) }
+	c.mu.Lock()
+	hook := c.onCommit
+	c.mu.Unlock()
+	if hook != nil {
+		return hook(apply)
+	}
+	return apply()
+}
+
+func (c *memCat) apply(reqs []table.Requirement, ups []table.Update) (table.Metadata, string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range reqs {
+		if err := r.Validate(c.meta); err != nil {
+			return nil, "", err
+		}
+	}
+	m, err := table.UpdateTableMetadata(c.meta, ups, c.loc)
+	if err != nil {
+		return nil, "", err
+	}
+	c.commits++
+	return c.put(m)
+}
+
+func (c *memCat) put(m table.Metadata) (table.Metadata, string, error) {
+	c.n++
+	loc := fmt.Sprintf("%s/metadata/%05d-%s.metadata.json", m.Location(), c.n, uuid.NewString())
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(loc), 0o755); err != nil {
+		return nil, "", err
+	}
+	if err := os.WriteFile(loc, b, 0o644); err != nil {
+		return nil, "", err
+	}
+	c.meta, c.loc = m, loc
+	return m, loc, nil
+}
+
+func (c *memCat) hook(f func(apply func() (table.Metadata, string, error)) (table.Metadata, string, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onCommit = f
+}
+
+func schema() *iceberg.Schema {
+	return iceberg.NewSchema(0,
+		iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64},
+		iceberg.NestedField{ID: 2, Name: "region", Type: iceberg.PrimitiveTypes.String})
+}
+
+// world is a table, and what tests do to it.
+type world struct {
+	t   *testing.T
+	cat *memCat
+	dir string
+	nr  int
+}
+
+func newWorld(t *testing.T, props iceberg.Properties) *world {
+	t.Helper()
+	w := &world{t: t, cat: &memCat{}, dir: t.TempDir()}
+	w.create(props)
+	return w
+}
+
+func (w *world) create(props iceberg.Properties) {
+	w.t.Helper()
+	p := iceberg.Properties{"format-version": "2"}
+	maps.Copy(p, props)
+	m, err := table.NewMetadata(schema(), iceberg.UnpartitionedSpec, table.UnsortedSortOrder, w.dir+"/t", p)
+	w.must(err)
+	w.cat.mu.Lock()
+	defer w.cat.mu.Unlock()
+	_, _, err = w.cat.put(m)
+	w.must(err)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Load makes world a Loader.
+func (w *world) Load(ctx context.Context) (*table.Table, error) { return w.cat.LoadTable(ctx, ident) }
+
+func (w *world) table() *table.Table {
+	w.t.Helper()
+	t, err := w.Load(context.Background())
+	w.must(err)
+	return t
+}
+
+// update runs a transaction of another engine.
+func (w *world) update(f func(tx *table.Transaction) error) *table.Table {
+	w.t.Helper()
+	tx := w.table().NewTransaction()
+	w.must(f(tx))
+	t, err := tx.Commit(context.Background())
+	w.must(err)
+	return t
+}
+
+// foreign is another engine's append.
+func (w *world) foreign() {
+	w.t.Helper()
+	w.update(func(tx *table.Transaction) error { return tx.AddFiles(context.Background(), nil, nil, true) })
+}
+
+// rollback sets a branch to a snapshot.
+func (w *world) rollback(id int64) {
+	w.t.Helper()
+	w.apply(table.NewSetSnapshotRefUpdate("main", id, table.BranchRef, -1, -1, -1))
+}
+
+func (w *world) apply(ups ...table.Update) {
+	w.t.Helper()
+	_, _, err := w.cat.apply(nil, ups)
+	w.must(err)
+}
+
+// expire removes all snapshots but the head of main.
+func (w *world) expire() {
+	w.t.Helper()
+	var ids []int64
+	t := w.table()
+	for _, s := range t.Metadata().Snapshots() {
+		if s.SnapshotID != t.CurrentSnapshot().SnapshotID {
+			ids = append(ids, s.SnapshotID)
+		}
+	}
+	w.apply(table.NewRemoveSnapshotsUpdate(ids, false))
+}
+
+// loseLog makes every earlier metadata file unreadable by removing it.
+func (w *world) loseLog() {
+	w.t.Helper()
+	for e := range w.table().Metadata().PreviousFiles() {
+		w.must(os.Remove(e.MetadataFile))
+	}
+}
+
+func part(id int32) source.Partition {
+	return source.Partition{Cluster: "c", Topic: "orders", Incarnation: "i1", ID: id}
+}
+
+func rng(p int32, from, to source.Position) source.Range {
+	return source.Range{Partition: part(p), From: from, To: to}
+}
+
+// batch writes a file that is named after its ranges, and gives its descriptor.
+func (w *world) batch(topology string, ranges ...source.Range) *descriptor.Descriptor {
+	w.t.Helper()
+	d := w.empty(topology, ranges...)
+	w.nr++
+	path := fmt.Sprintf("%s/t/data/%s", w.dir, topology)
+	for i := range d.Inputs {
+		r := d.Inputs[i].Range
+		path += fmt.Sprintf("-%d_%d_%d", r.Partition.ID, r.From, r.To)
+		d.Inputs[i].Rows, d.Inputs[i].Filtered = r.Len(), 0
+		d.Rows += r.Len()
+	}
+	path += fmt.Sprintf("-n%d.parquet", w.nr)
+	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	w.must(os.WriteFile(path, []byte("rows"), 0o644))
+	b, err := iceberg.NewDataFileBuilder(w.table().Spec(), iceberg.EntryContentData, path, iceberg.ParquetFile, nil, nil, nil,
+		max(d.Rows, 1), 4)
+	w.must(err)
+	d.Files, d.Bytes = []iceberg.DataFile{b.Build()}, 4
+	return d
+}
+
+// empty is a batch whose ranges hold no row.
+func (w *world) empty(topology string, ranges ...source.Range) *descriptor.Descriptor {
+	t := w.table()
+	d := &descriptor.Descriptor{
+		ID: uuid.New(), Topology: topology, Task: "writer/0", TableUUID: t.Metadata().TableUUID(),
+		SchemaID: t.Schema().ID, SpecID: t.Metadata().DefaultPartitionSpec(), FormatVersion: 2, SealedAt: time.Now(),
+	}
+	for _, r := range ranges {
+		d.Inputs = append(d.Inputs, descriptor.Input{Range: r, Filtered: r.Len(), MaxTimestampMs: int64(1000 + r.To)})
+	}
+	return d
+}
+
+// paths are the live data files of main.
+func (w *world) paths() (out []string) {
+	w.t.Helper()
+	t := w.table()
+	s := t.CurrentSnapshot()
+	if s == nil {
+		return nil
+	}
+	ms, err := s.Manifests(iceio.LocalFS{})
+	w.must(err)
+	for _, m := range ms {
+		es, err := m.FetchEntries(iceio.LocalFS{}, true)
+		w.must(err)
+		for _, e := range es {
+			out = append(out, e.DataFile().FilePath())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// offsets counts, of one partition, how often each offset of a topology is in live files; a file that is gone is fatal.
+func (w *world) offsets(topology string, p int32, n int) []int {
+	w.t.Helper()
+	out := make([]int, n)
+	for _, path := range w.paths() {
+		if _, err := os.Stat(path); err != nil {
+			w.t.Fatalf("the table has a file that is gone: %v", err)
+		}
+		name, ok := strings.CutPrefix(filepath.Base(path), topology+"-")
+		if !ok {
+			continue
+		}
+		for _, part := range strings.Split(name, "-") {
+			var id, from, to int
+			if k, _ := fmt.Sscanf(part, "%d_%d_%d", &id, &from, &to); k == 3 && int32(id) == p {
+				for o := from; o < to; o++ {
+					out[o]++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// once fails unless every offset below n is there once.
+func (w *world) once(topology string, p int32, n int) {
+	w.t.Helper()
+	for o, k := range w.offsets(topology, p, n) {
+		if k != 1 {
+			w.t.Errorf("topology %s, partition %d, offset %d is there %d times", topology, p, o, k)
+		}
+	}
+}
+
+// recorder is an Observer that counts.
+type recorder struct {
+	mu       sync.Mutex
+	outcomes map[string]int
+	troubles int
+	last     error
+	landed   int
+	failed   int
+	trouble  chan struct{}
+}
+
+func newRecorder() *recorder {
+	return &recorder{outcomes: map[string]int{}, trouble: make(chan struct{}, 1000)}
+}
+
+func (r *recorder) Committed(int, int64, int64, time.Duration) { r.mu.Lock(); r.landed++; r.mu.Unlock() }
+func (r *recorder) CommitFailed(error)                         { r.mu.Lock(); r.failed++; r.mu.Unlock() }
+func (r *recorder) Outcome(k string)                           { r.mu.Lock(); r.outcomes[k]++; r.mu.Unlock() }
+func (r *recorder) Pending(int, time.Time)                     {}
+func (r *recorder) Trouble(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = err
+	if err != nil {
+		r.troubles++
+		select {
+		case r.trouble <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *recorder) count(kind string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.outcomes[kind]
+}
+
+// memLog is a WAL in memory; an entry keeps what was put.
+type memLog struct {
+	mu      sync.Mutex
+	entries map[string]descriptor.Entry
+	aside   []string
+	puts    int
+	err     error
+}
+
+func newLog() *memLog { return &memLog{entries: map[string]descriptor.Entry{}} }
+
+func (l *memLog) Put(_ context.Context, _ *table.Table, g *descriptor.Group) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.puts++
+	if l.err != nil {
+		return "", l.err
+	}
+	path := g.CommitID.String() + ".json"
+	c := *g
+	l.entries[path] = descriptor.Entry{Path: path, Group: &c, ModifiedAt: g.CreatedAt}
+	return path, nil
+}
+
+func (l *memLog) List(context.Context, *table.Table) ([]descriptor.Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := slices.Collect(maps.Values(l.entries))
+	slices.SortFunc(out, func(a, b descriptor.Entry) int { return a.ModifiedAt.Compare(b.ModifiedAt) })
+	return out, l.err
+}
+
+func (l *memLog) Delete(_ context.Context, _ *table.Table, path string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.entries, path)
+	return l.err
+}
+
+func (l *memLog) SetAside(_ context.Context, _ *table.Table, path string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.entries, path)
+	l.aside = append(l.aside, path)
+	return nil
+}
+
+func (l *memLog) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries)
+}
+
+// runner is a committer that runs.
+type runner struct {
+	*Committer
+	w    *world
+	obs  *recorder
+	stop context.CancelFunc
+	done chan error
+}
+
+func (w *world) committer(cfg Config, log Log) *runner {
+	w.t.Helper()
+	r := &runner{w: w, obs: newRecorder(), done: make(chan error, 1)}
+	if cfg.Topology == "" {
+		cfg.Topology = "a"
+	}
+	cfg.Observer = r.obs
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if cfg.MaxBackoff == 0 {
+		cfg.MaxBackoff = 5 * time.Millisecond
+	}
+	var err error
+	r.Committer, err = New(cfg, w, log)
+	w.must(err)
+	return r
+}
+
+// start loads, begins partitions 0 and 1 at 0, and runs.
+func (w *world) start(cfg Config, log Log) *runner {
+	w.t.Helper()
+	r := w.committer(cfg, log)
+	_, err := r.Load(context.Background())
+	w.must(err)
+	_, err = r.Begin(context.Background(), map[source.Partition]source.Position{part(0): 0, part(1): 0})
+	w.must(err)
+	r.run()
+	return r
+}
+
+func (r *runner) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() { r.done <- r.Run(ctx) }()
+	r.w.t.Cleanup(r.end)
+}
+
+func (r *runner) end() {
+	if r.stop != nil {
+		r.stop()
+		<-r.done
+		r.stop = nil
+	}
+}
+
+// submit hands a descriptor over; the channel gives its outcome.
+func (r *runner) submit(owner string, epoch uint64, d *descriptor.Descriptor) <-chan Outcome {
+	r.w.t.Helper()
+	ch := make(chan Outcome, 2)
+	r.w.must(r.Submit(context.Background(), Submission{Descriptor: d, Owner: owner, Epoch: epoch, Done: func(o Outcome) { ch <- o }}))
+	return ch
+}
+
+func (w *world) want(ch <-chan Outcome, v Verdict) Outcome {
+	w.t.Helper()
+	o := <-ch
+	if o.Verdict != v {
+		w.t.Fatalf("verdict %d, want %d (err %v)", o.Verdict, v, o.Err)
+	}
+	return o
+}
+
+var errGateway = errors.New("502 bad gateway")

@@ -1,0 +1,318 @@
+package committer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/google/uuid"
+
+	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/internal/protocol"
+	"github.com/stormfloe/floe/source"
+)
+
+// item is a descriptor on its way.
+type item struct {
+	Submission
+	ranges []source.Range
+	since  time.Time
+}
+
+func (it *item) owner() protocol.Owner { return protocol.Owner{Name: it.Owner, Epoch: it.Epoch} }
+
+// group is what one commit id stands for. Nothing is ever added to it: an earlier attempt may be what lands.
+type group struct {
+	id    uuid.UUID
+	items []*item
+	// stale are items that are read again. They are answered when the rest is through, with the positions it leaves.
+	stale []*item
+	// foreign says that another instance of the topology moved the positions.
+	foreign bool
+	// first is when the first attempt began.
+	first time.Time
+	// entry is its WAL entry; noted is how many items it names, 0 for none yet.
+	entry string
+	noted int
+	// adopted says that it is an entry of an earlier life: it is not written again, and its files are looked at first.
+	adopted bool
+	// last is what the last attempt's answer said, err its words, on the metadata it was made on.
+	last protocol.Answer
+	err  error
+	on   string
+}
+
+// commit carries a group to its end: each item answered, or ctx over. It holds the turn. A *StopError means that nothing
+// can be committed until a person has decided; every item has then failed with it.
+func (c *Committer) commit(ctx context.Context, g *group) error {
+	for n := 0; ; n++ {
+		v, err := c.seek(ctx)
+		if err == nil && v.stop != nil && g.positioned() {
+			err = v.stop
+		}
+		if err != nil {
+			if isStop(err) {
+				c.fail(g, err)
+			}
+			return err
+		}
+		if c.settled(g, v) {
+			return nil
+		}
+		if !c.sortOut(g, v) {
+			return nil
+		}
+		if err := c.ready(ctx, g, v); err != nil {
+			c.suffer(err)
+		} else if len(g.items) == 0 || c.attempt(ctx, g, v) {
+			return nil
+		}
+		limit := c.cfg.MaxBackoff
+		if g.last == protocol.Moved {
+			limit = min(limit, movedBackoff)
+		}
+		if !backoff(ctx, n, limit) {
+			return ctx.Err()
+		}
+	}
+}
+
+// settled looks, after an attempt that was not confirmed, for what became of it.
+func (c *Committer) settled(g *group, v *view) bool {
+	if g.last == 0 && !g.adopted {
+		return false
+	}
+	a := g.last
+	if a == protocol.Refused && g.on != v.tbl.MetadataLocation() {
+		// What was refused was stale: a server may call that a bad request. Only a refusal of what is newest counts.
+		a = protocol.Moved
+	}
+	switch protocol.AfterLook(a, v.hist.See(g.id.String())) {
+	case protocol.Settled:
+		c.obs.Outcome("settled_landed")
+		c.landed(g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
+	case protocol.Never:
+		c.log.Warn("commit landed and was rolled back; its records are read again", "commit_id", g.id)
+		g.stale, g.items = append(g.stale, g.items...), nil
+		c.answerStale(g, v.at)
+	case protocol.GiveBack:
+		c.refused(g, v)
+	default:
+		if a == protocol.Unknown {
+			c.obs.Outcome("pinned_retry")
+		}
+		return false
+	}
+	return true
+}
+
+// sortOut judges each item on what the table holds now, answers those that are there, and sets aside those that must be
+// read again. It reports whether any is left to commit.
+func (c *Committer) sortOut(g *group, v *view) bool {
+	batches := make([]protocol.Batch, len(g.items))
+	for i, it := range g.items {
+		batches[i] = protocol.Batch{Ranges: it.ranges, Owner: it.owner()}
+	}
+	var unfit []*item
+	fates, _ := protocol.JudgeGroup(v.next(), batches, func(i int) bool {
+		err := fits(v.tbl, g.items[i].Descriptor)
+		if err != nil {
+			unfit = append(unfit, g.items[i])
+			g.err = err
+		}
+		return err == nil
+	})
+	var keep []*item
+	for i, it := range g.items {
+		switch fates[i] {
+		case protocol.Commit:
+			keep = append(keep, it)
+		case protocol.AlreadyThere:
+			if g.last != 0 {
+				c.obs.Outcome("superseded")
+			}
+			c.answer(it, Outcome{Verdict: AlreadyThere, Positions: pick(v.at, it.ranges)})
+		default:
+			g.foreign = g.foreign || c.movedByAnother(v, it)
+			g.stale = append(g.stale, it)
+		}
+	}
+	for _, it := range unfit {
+		if g.adopted {
+			break
+		}
+		if c.refusals[it.Owner]++; c.refusals[it.Owner] > 1 {
+			g.stale = drop(g.stale, it)
+			c.giveUp(it, g.err)
+		}
+	}
+	g.items = keep
+	if len(keep) == 0 {
+		c.relieve()
+		c.answerStale(g, v.at)
+	}
+	return len(keep) > 0
+}
+
+// movedByAnother says that a second instance under the same name took this item's records.
+func (c *Committer) movedByAnother(v *view, it *item) bool {
+	if v.found.Topology != c.cfg.Topology || v.found.Instance == c.cfg.Instance {
+		return false
+	}
+	for _, r := range it.ranges {
+		if g, ok := v.at[r.Partition]; ok && g.Next > r.From {
+			return true
+		}
+	}
+	return false
+}
+
+// ready does what must be done before an attempt: files that have lain long are looked at again (a process can be stopped
+// for hours, and go on), and the WAL entry is written. An entry that can't be written is warned of; the table is the
+// truth, and the entry only saves work.
+func (c *Committer) ready(ctx context.Context, g *group, v *view) error {
+	var keep []*item
+	lost := map[protocol.Owner]bool{}
+	for _, it := range g.items {
+		old := c.cfg.Now().Sub(it.Descriptor.SealedAt) > c.cfg.Grace/2
+		ok := true
+		if old || g.adopted {
+			var err error
+			if ok, err = whole(ctx, v.tbl, it.Descriptor); err != nil {
+				return err
+			}
+		}
+		if !ok || lost[it.owner()] {
+			c.log.Warn("data file of a batch is gone; its records are read again", "batch", it.Descriptor.ID)
+			g.stale = append(g.stale, it)
+			lost[it.owner()] = it.Owner != ""
+			continue
+		}
+		keep = append(keep, it)
+	}
+	if len(keep) < len(g.items) {
+		// What is left may have stood on what is lost: judge it again.
+		g.items = keep
+		if !c.sortOut(g, v) {
+			return nil
+		}
+	}
+	c.note(ctx, g, v)
+	return nil
+}
+
+// note writes the group's WAL entry, again where the group has shrunk.
+func (c *Committer) note(ctx context.Context, g *group, v *view) {
+	if c.wal == nil || g.adopted || g.noted == len(g.items) || !g.hasFiles() {
+		return
+	}
+	at := c.after(g, v)
+	e := &descriptor.Group{
+		CommitID: g.id, Topology: c.cfg.Topology, Instance: c.cfg.Instance, Component: c.cfg.Component, Task: c.cfg.Task,
+		TableUUID: v.uuid, Branch: c.cfg.Branch, BaseSnapshot: v.hist.Head, CreatedAt: c.cfg.Now(),
+	}
+	for p, after := range at {
+		if before := v.at[p]; before.Next != after.Next {
+			e.Moves = append(e.Moves, source.Range{Partition: p, From: before.Next, To: after.Next})
+		}
+	}
+	for _, it := range g.items {
+		e.Descriptors = append(e.Descriptors, it.Descriptor)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.AttemptTimeout)
+	defer cancel()
+	path, err := c.wal.Put(ctx, v.tbl, e)
+	if err != nil {
+		c.walTrouble("WAL entry can't be written; the commit goes on without", err)
+		return
+	}
+	g.entry, g.noted = path, len(g.items)
+}
+
+// attempt asks the catalog once. It reports whether the group is at its end.
+func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
+	if g.first.IsZero() {
+		g.first = c.cfg.Now()
+	}
+	ch := change{id: g.id, at: c.after(g, v)}
+	for _, it := range g.items {
+		ch.files = append(ch.files, it.Descriptor.Files...)
+	}
+	tbl, a, err := c.apply(ctx, v, ch)
+	if a == protocol.NotSent {
+		c.suffer(err)
+		return false
+	}
+	g.last, g.err, g.on = a, err, v.tbl.MetadataLocation()
+	switch a {
+	case protocol.Landed:
+		c.obs.Outcome("landed")
+		at := ch.at
+		if at == nil {
+			at = v.at
+		}
+		c.mu.Lock()
+		c.publishLocked(tbl, at)
+		c.mu.Unlock()
+		c.landed(g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
+		return true
+	case protocol.Moved:
+		c.obs.Outcome("refused")
+	case protocol.Refused:
+		c.obs.Outcome("refused")
+	default:
+		c.suffer(fmt.Errorf("commit: %w", err))
+	}
+	return false
+}
+
+// after are the positions that the group's commit leaves; nil where none of it has any.
+func (c *Committer) after(g *group, v *view) map[source.Partition]Progress {
+	if !g.positioned() {
+		return nil
+	}
+	at := maps.Clone(v.at)
+	for _, it := range g.items {
+		for _, in := range it.Descriptor.Inputs {
+			if in.Range.From < in.Range.To {
+				at[in.Range.Partition] = at[in.Range.Partition].advance(in.Range.To, in.Rows, in.Filtered, in.Skipped, in.MaxTimestampMs)
+			}
+		}
+	}
+	return at
+}
+
+func (g *group) positioned() bool {
+	for _, it := range g.items {
+		if len(it.ranges) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) hasFiles() bool {
+	for _, it := range g.items {
+		if len(it.Descriptor.Files) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) files() (out []iceberg.DataFile, rows, bytes int64) {
+	for _, it := range g.items {
+		out = append(out, it.Descriptor.Files...)
+		rows += it.Descriptor.Rows
+		bytes += it.Descriptor.Bytes
+	}
+	return out, rows, bytes
+}
+
+func isStop(err error) bool {
+	var s *StopError
+	return errors.As(err, &s)
+}

@@ -1,0 +1,182 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/stormfloe/floe/source"
+)
+
+// Entry is what is known of a WAL entry that is being settled.
+type Entry struct {
+	// Readable is false where it can't be decoded.
+	Readable bool
+	// SameTable says that it names this table's UUID.
+	SameTable bool
+	// Seen is where its commit id is.
+	Seen Sight
+	// Age since it was written, and Grace, the least age at which files are deleted.
+	Age, Grace time.Duration
+	// Batches are its descriptors, in order.
+	Batches []EntryBatch
+}
+
+// EntryBatch is one descriptor of an entry.
+type EntryBatch struct {
+	// Ranges are none for a source without positions.
+	Ranges []source.Range
+	// Whole reports whether every file is there with its size and the table still has its schema and spec. It is asked
+	// only where the answer matters.
+	Whole func() bool
+}
+
+// EntryFate is what becomes of a WAL entry.
+type EntryFate int
+
+const (
+	// SetAside: it can't be read. Move it out of the way; it never stops a start.
+	SetAside EntryFate = iota + 1
+	// Delete: it landed, nothing of it is needed.
+	Delete
+	// Adopt: commit those batches of it that are marked, under the entry's own commit id, then ask again.
+	Adopt
+	// Leave: it may still land, or be adopted, or its files be proved useless later.
+	Leave
+	// Abandon: nothing more can be learned; remove the entry. Files of batches that are marked may be deleted, all others
+	// stay for orphan clean-up.
+	Abandon
+)
+
+func (f EntryFate) String() string {
+	return [...]string{"none", "set aside", "delete", "adopt", "leave", "abandon"}[f]
+}
+
+// BatchFate is what becomes of a batch of an entry.
+type BatchFate int
+
+const (
+	// BatchAdopt: commit it.
+	BatchAdopt BatchFate = iota + 1
+	// BatchDelete: its files may be deleted, by proof.
+	BatchDelete
+	// BatchKeep: its files stay; no proof will ever be found.
+	BatchKeep
+	// BatchWait: not yet.
+	BatchWait
+)
+
+// JudgeEntry gives the fate of an entry and of each of its batches (none for SetAside, Delete). at are the table's
+// positions; low says, of positions the table is known to have held on an unbroken walk from the head, whether one of
+// them is at or below the start of all ranges.
+func JudgeEntry(e Entry, at Positions, low func(ranges []source.Range) bool) (EntryFate, []BatchFate) {
+	old := e.Age >= e.Grace
+	switch {
+	case !e.Readable:
+		return SetAside, nil
+	case e.SameTable && e.Seen.On:
+		return Delete, nil
+	case !e.SameTable, e.Seen.Off:
+		// Another table's files, or files of a retained snapshot off the branch, which its expiry looks after.
+		return forget(old, len(e.Batches))
+	}
+	batches := make([]Batch, len(e.Batches))
+	for i, b := range e.Batches {
+		batches[i] = Batch{Ranges: b.Ranges}
+	}
+	// Without positions a batch can't be told from one that was redelivered and committed meanwhile: never adopted.
+	fates, _ := JudgeGroup(at, batches, func(i int) bool { return len(batches[i].Ranges) > 0 && e.Batches[i].Whole() })
+	out, result := make([]BatchFate, len(fates)), Abandon
+	for i := range fates {
+		out[i] = batchFate(fates[i], batches[i].Ranges, at, old, low)
+		switch {
+		case out[i] == BatchAdopt:
+			result = Adopt
+		case out[i] == BatchWait && result != Adopt:
+			result = Leave
+		}
+	}
+	return result, out
+}
+
+func forget(old bool, n int) (EntryFate, []BatchFate) {
+	f, b := Leave, BatchWait
+	if old {
+		f, b = Abandon, BatchKeep
+	}
+	out := make([]BatchFate, n)
+	for i := range out {
+		out[i] = b
+	}
+	return f, out
+}
+
+// batchFate: files are deleted only if the table has passed one of the batch's own ranges, so that no attempt by anyone,
+// late or new, is contiguous any more; an unbroken walk down to a position at or below its start has shown every commit
+// since, and none of them was this one (its rows would then be live); and nobody's request can still be on its way. The
+// base that an entry names proves nothing: a later attempt had another.
+func batchFate(f Fate, ranges []source.Range, at Positions, old bool, low func([]source.Range) bool) BatchFate {
+	switch {
+	case f == Commit:
+		return BatchAdopt
+	case !old:
+		return BatchWait
+	case len(ranges) == 0 || !known(at, ranges):
+		return BatchKeep
+	case !passed(at, ranges):
+		return BatchWait
+	case low(ranges):
+		return BatchDelete
+	}
+	return BatchKeep
+}
+
+func passed(at Positions, ranges []source.Range) bool {
+	for _, r := range ranges {
+		if pos, ok := at[r.Partition]; ok && pos > r.From {
+			return true
+		}
+	}
+	return false
+}
+
+func known(at Positions, ranges []source.Range) bool {
+	for _, r := range ranges {
+		if _, ok := at[r.Partition]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Low walks a branch over retained snapshots only and reports whether a position at or below the start of all ranges is
+// met: at a snapshot whose value has them there or does not have them yet, or at the root. at gives the topology's
+// positions in a value.
+func Low(h *History, ranges []source.Range, at func(value string) (Positions, bool)) bool {
+	if h.headless() {
+		return false // what looks like a root is where the catalog's memory ends
+	}
+	found := false
+	root := h.line(func(s Snapshot) bool {
+		if !s.Retained {
+			return false
+		}
+		if s.Value == "" {
+			return true
+		}
+		pos, ok := at(s.Value)
+		if !ok {
+			return false
+		}
+		found = below(pos, ranges)
+		return !found
+	})
+	return found || root
+}
+
+func below(at Positions, ranges []source.Range) bool {
+	for _, r := range ranges {
+		if pos, ok := at[r.Partition]; ok && pos > r.From {
+			return false
+		}
+	}
+	return true
+}
