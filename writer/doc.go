@@ -1,2 +1,52 @@
-// Package writer turns batches of records into Parquet files and seals them into descriptors.
+// Package writer turns records into Parquet data files of an Iceberg table, and seals them into descriptors.
+//
+// A Task belongs to one goroutine:
+//
+//	task, err := writer.New(writer.Config{Topology: "orders", Mapper: factory})
+//	task.Use(tbl)
+//	task.Open(ctx, positions)
+//	for batch := range batches {
+//		for done := false; !done; {
+//			done, err = task.Append(ctx, batch) // err: see Append
+//			if task.Due(time.Now()) {
+//				d, err := task.Seal(ctx) // hand d to the committer
+//			}
+//		}
+//		batch.Release()
+//	}
+//
+// # A record's way
+//
+// Records are mapped into the stage, a few thousand rows of typed columns. For a partitioned table the partition tuple
+// of each row is computed column by column, and the rows are copied to the columns of their partition, where they wait
+// until they are worth a page. For an unpartitioned table the stage itself goes to the Parquet encoder. The encoder reads
+// the columns in place: they have Arrow's layout. A file is made on the storage when it has grown to 256 KiB, or when the
+// batch is sealed.
+//
+// # Bounds
+//
+// What a task holds is measured after each stage: columns, open row groups, what waits to be written. Beyond
+// MaxBufferedBytes the largest partitions are written out as row groups of their own, and where that no longer helps,
+// their files are closed early: more partitions make more and smaller files, never more memory. The same goes for
+// MaxOpenFiles.
+//
+// # Invariants
+//
+//   - All files of a batch are written against one schema, spec and set of properties.
+//   - When Seal returns a descriptor its files are closed, and durable as far as the table's FileIO makes them so; their
+//     rows are exactly the records in the descriptor's ranges that the mapper made rows of.
+//   - A file name holds the batch's UUID, which is the descriptor's ID: no file is ever overwritten.
+//   - After a failure nothing of the batch is used: Discard removes its files, and its records are read again.
+//
+// # Metrics in the manifest
+//
+// Counts and bounds are taken from the columns as they are written. Bounds of text end at a code point, and an upper
+// bound that was cut is raised so that it is no lower than any value; where that can't be done there is none. NaN is
+// never a bound. A bound of zero is the zero that all engines agree on, -0.0 below and 0.0 above. Leaves below lists and
+// maps have counts, but no bounds.
+//
+// # Partition values
+//
+// An empty text or binary value in an identity or truncate partition is refused (code "partition_value"): manifest lists
+// as iceberg-go writes them have no bound for it, so that readers would skip the row and its neighbours.
 package writer

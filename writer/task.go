@@ -2,120 +2,297 @@ package writer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
 
 	"github.com/stormfloe/floe/descriptor"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 )
 
-// Config of a writer task. The zero value of every field but Topology and Mapper is useful.
-type Config struct {
-	// Topology is the name whose positions the descriptors move.
-	Topology string
-	// Name is the task's name in logs, metrics and descriptors. Default "writer/0".
-	Name string
-	// Mapper makes the mapper for a schema.
-	Mapper mapper.Factory
-	// SealRecords, SealBytes and SealInterval close the batch, whichever is crossed first; zero is "not set". Where none
-	// is set: 128 MiB or 30 s. Bytes are the bytes of the files as written so far plus what is still buffered.
-	SealRecords  int64
-	SealBytes    int64
-	SealInterval time.Duration
-	// MaxOpenFiles caps the Iceberg partitions open at once (per task); beyond it the largest is closed early. Default 256.
-	MaxOpenFiles int
-	// MaxBufferedBytes caps what the task holds in memory; beyond it the largest partition is written out. Default 64 MiB.
-	MaxBufferedBytes int64
-	// GroupBy are column names: rows go by a hash of them to one of Parallel encoders inside the task, so that each value
-	// is written by one (Storm's fields grouping). Empty: one encoder.
-	GroupBy []string
-	// Parallel is the number of encoders where GroupBy is set. Default 1.
-	Parallel int
-	// Unpositioned is set for sources without positions: descriptors then have no inputs.
-	Unpositioned bool
-	// Now is the clock. Default time.Now.
-	Now func() time.Time
-}
-
 // Task maps records to rows, writes Parquet files and seals batches. It belongs to one goroutine. With GroupBy it runs
 // encoders of its own, which live until Close; it is still one task to its caller, and its seal is the barrier between
 // them: one descriptor, one schema and spec.
-type Task struct{}
+type Task struct {
+	cfg  Config
+	next *table.Table // the newest metadata, for the next batch
 
-// Validate refuses what New would refuse.
-func (c *Config) Validate() error { panic("skeleton") }
+	// plan and what is made for it; they outlive a batch where the table stays the same.
+	plan   *plan
+	mapper mapper.Mapper
+	stage  *stage
+	enc    backend
+
+	parts map[source.Partition]*progress
+	// alone is the progress of a source without positions; resume is where a batch of it was left.
+	alone  *progress
+	resume struct {
+		batch *source.Batch
+		at    int
+	}
+
+	batch batch
+	// failed is set once the open batch is of no use.
+	failed error
+	closed bool
+}
+
+// batch is what is open.
+type batch struct {
+	open bool // files and columns may hold rows of it
+	id   uuid.UUID
+	// since is when the first position moved; zero where none did.
+	since time.Time
+	// rows and filtered count its records.
+	rows, filtered int64
+}
 
 // New makes a task. It starts nothing that Close does not end.
-func New(cfg Config) (*Task, error) { panic("skeleton") }
-
-// Check refuses, before anything is read, a table whose properties, schema or spec the writer cannot honour; the error
-// names the property and what to do.
-func Check(tbl *table.Table) error { panic("skeleton") }
+func New(cfg Config) (*Task, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	return &Task{cfg: cfg, enc: newBackend(cfg), parts: map[source.Partition]*progress{}, alone: newProgress(0)}, nil
+}
 
 // Use gives the newest metadata. It takes effect for the next batch; all files of a batch are written against one
 // schema and spec. Must be called before the first Append.
-func (t *Task) Use(tbl *table.Table) { panic("skeleton") }
+func (t *Task) Use(tbl *table.Table) { t.next = tbl }
 
 // Open drops the open batch, if any, and sets the partitions of the task to exactly these, each expected at its
 // position.
-func (t *Task) Open(ctx context.Context, at map[source.Partition]source.Position) { panic("skeleton") }
-
-// Append takes the records of b from the expected position of its partition on; what lies below it is skipped (it is
-// there already), and a batch of a partition that is not open is ignored. done is false where a threshold was crossed
-// inside the batch: Seal, then call again with the same batch. Append does not release b.
-//
-// Errors: *BadRecord; *GapError where b starts behind the expected position; anything else is I/O, after which the open
-// batch is of no use and must be dropped with Discard or Open.
-func (t *Task) Append(ctx context.Context, b *source.Batch) (done bool, err error) { panic("skeleton") }
-
-// Due says that the open batch should be sealed: a threshold has been crossed, or its age at now.
-func (t *Task) Due(now time.Time) bool { panic("skeleton") }
-
-// Deadline is when the open batch becomes due by age, zero where nothing is open.
-func (t *Task) Deadline() time.Time { panic("skeleton") }
-
-// Seal closes the batch's files, so that they are durable, and gives its descriptor; nil where no position moved since
-// the last seal. The next batch starts where this one ended. After an error the open batch is of no use: Discard.
-func (t *Task) Seal(ctx context.Context) (*descriptor.Descriptor, error) { panic("skeleton") }
+func (t *Task) Open(ctx context.Context, at map[source.Partition]source.Position) {
+	t.drop(ctx)
+	clear(t.parts)
+	for p, pos := range at {
+		t.parts[p] = newProgress(pos)
+	}
+}
 
 // Discard drops the open batch, and sets each partition back to where the batch began. Files it has written, which no
 // descriptor names, are removed as far as that works.
-func (t *Task) Discard(ctx context.Context) { panic("skeleton") }
+func (t *Task) Discard(ctx context.Context) {
+	t.drop(ctx)
+	for _, pr := range t.parts {
+		pr.rewind()
+	}
+}
+
+func (t *Task) drop(ctx context.Context) {
+	if t.batch.open {
+		t.enc.drop(ctx)
+	}
+	if t.stage != nil {
+		t.stage.reset()
+	}
+	t.alone = newProgress(0)
+	t.resume.batch = nil
+	t.batch, t.failed = batch{}, nil
+}
+
+// begin opens a batch on the newest metadata.
+func (t *Task) begin(ctx context.Context) error {
+	if t.batch.open {
+		return nil
+	}
+	if t.next == nil {
+		return errors.New("writer: no table: call Use before Append")
+	}
+	if err := t.prepare(); err != nil {
+		return err
+	}
+	// The FileIO lives longer than this call: it must not be bound to its context.
+	any, err := t.next.FS(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("open the table's storage: %w", err)
+	}
+	fs, ok := any.(writeIO)
+	if !ok {
+		return fmt.Errorf("the table's storage (%T) can't be written", any)
+	}
+	t.batch = batch{open: true, id: uuid.New()}
+	t.stage.begin()
+	t.enc.begin(t.plan, fs, t.batch.id)
+	return nil
+}
+
+// prepare makes plan, mapper and columns where the table has changed since the last batch.
+func (t *Task) prepare() error {
+	if t.plan != nil && t.plan.fits(t.next) {
+		return nil
+	}
+	p, err := compile(t.next)
+	if err != nil {
+		return err
+	}
+	if t.plan != nil && t.plan.uuid == p.uuid && t.plan.rows.ID == p.rows.ID && t.plan.rows.Equal(p.rows) {
+		p.rows = t.plan.rows // the mapper and the columns stay
+	} else if t.mapper, err = t.cfg.Mapper(p.rows); err != nil {
+		return fmt.Errorf("make the mapper for schema %d: %w", p.rows.ID, err)
+	}
+	if t.stage, err = newStage(p, t.cfg); err != nil {
+		return err
+	}
+	t.plan = p
+	return nil
+}
+
+// touch notes that a position moved.
+func (t *Task) touch() {
+	if t.batch.since.IsZero() {
+		t.batch.since = t.cfg.Now()
+	}
+}
+
+// crossed says that a threshold other than age has been reached.
+func (t *Task) crossed() bool {
+	b := &t.batch
+	if !b.open {
+		return false
+	}
+	if t.cfg.SealRecords > 0 && b.rows+b.filtered >= t.cfg.SealRecords {
+		return true
+	}
+	l := t.enc.load()
+	if t.cfg.SealBytes > 0 && l.bytes+t.stage.cols.Bytes() >= t.cfg.SealBytes {
+		return true
+	}
+	return l.files >= maxBatchFiles || t.stage.tuples() >= maxBatchTuples
+}
+
+// Due says that the open batch should be sealed: a threshold has been crossed, or its age at now.
+func (t *Task) Due(now time.Time) bool {
+	if t.batch.since.IsZero() {
+		return false
+	}
+	d := t.Deadline()
+	return !d.IsZero() && !now.Before(d) || t.crossed()
+}
+
+// Deadline is when the open batch becomes due by age, zero where nothing is open or no age is set.
+func (t *Task) Deadline() time.Time {
+	if t.batch.since.IsZero() || t.cfg.SealInterval == 0 {
+		return time.Time{}
+	}
+	return t.batch.since.Add(t.cfg.SealInterval)
+}
+
+// Seal closes the batch's files, so that they are durable, and gives its descriptor; nil where no position moved since
+// the last seal. The next batch starts where this one ended. After an error the open batch is of no use: Discard.
+func (t *Task) Seal(ctx context.Context) (*descriptor.Descriptor, error) {
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	if t.batch.since.IsZero() {
+		return nil, nil
+	}
+	d, err := t.seal(ctx)
+	if err != nil {
+		t.failed = fmt.Errorf("seal batch: %w", err)
+		return nil, t.failed
+	}
+	for _, pr := range t.parts {
+		pr.advance()
+	}
+	t.alone = newProgress(0)
+	t.stage.reset()
+	t.batch = batch{}
+	return d, nil
+}
+
+func (t *Task) seal(ctx context.Context) (*descriptor.Descriptor, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := t.stage.flush(t.enc); err != nil {
+		return nil, err
+	}
+	s, err := t.enc.seal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.rows != t.batch.rows {
+		return nil, fmt.Errorf("the files hold %d rows, %d were mapped", s.rows, t.batch.rows)
+	}
+	d := &descriptor.Descriptor{
+		ID: t.batch.id, Topology: t.cfg.Topology, Task: t.cfg.Name,
+		TableUUID: t.plan.uuid, SchemaID: t.plan.schema.ID, SpecID: t.plan.spec.ID(), FormatVersion: t.plan.formatVersion,
+		Files: s.files, Rows: s.rows, Bytes: s.bytes, SealedAt: t.cfg.Now(),
+	}
+	if !t.cfg.Unpositioned {
+		d.Inputs = inputs(t.parts)
+	}
+	return d, nil
+}
+
+// usable says whether the open batch may go on.
+func (t *Task) usable() error {
+	if t.closed {
+		return errors.New("writer: the task is closed")
+	}
+	if t.failed != nil {
+		return fmt.Errorf("writer: the open batch has failed and must be discarded: %w", t.failed)
+	}
+	return nil
+}
 
 // Stats of the open batch.
 type Stats struct {
-	Rows, Filtered, Bytes, BufferedBytes int64
-	OpenFiles                            int
-	Since                                time.Time
+	// Rows and Filtered count its records. Bytes are those of its files as far as written, plus what is buffered.
+	Rows, Filtered, Bytes int64
+	// BufferedBytes is about what the task holds in memory.
+	BufferedBytes int64
+	OpenFiles     int
+	// Since is when the first position moved; zero where none did.
+	Since time.Time
 }
 
 // Stats says what is open. Only from the task's goroutine.
-func (t *Task) Stats() Stats { panic("skeleton") }
+func (t *Task) Stats() Stats {
+	s := Stats{Rows: t.batch.rows, Filtered: t.batch.filtered, Since: t.batch.since}
+	if t.stage != nil {
+		s.BufferedBytes = t.stage.memory()
+	}
+	if t.batch.open {
+		l := t.enc.load()
+		s.Bytes, s.OpenFiles = l.bytes+t.stage.cols.Bytes(), l.open
+		s.BufferedBytes += l.held
+	}
+	return s
+}
 
 // Close drops the open batch and ends the encoders.
-func (t *Task) Close() error { panic("skeleton") }
-
-// BadRecord is a *mapper.BadRecordError with its place.
-type BadRecord struct {
-	Partition source.Partition
-	Position  source.Position
-	Err       *mapper.BadRecordError
+func (t *Task) Close() error {
+	if t.closed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	t.Discard(ctx)
+	t.enc.close()
+	t.closed = true
+	return nil
 }
 
-func (e *BadRecord) Error() string {
-	return fmt.Sprintf("topic %s, partition %d, offset %d: %s", e.Partition.Topic, e.Partition.ID, e.Position, e.Err)
-}
-func (e *BadRecord) Unwrap() error { return e.Err }
-
-// GapError says that a batch does not join up: the partition must be opened again at Want.
-type GapError struct {
-	Partition source.Partition
-	Want, Got source.Position
-}
-
-func (e *GapError) Error() string {
-	return fmt.Sprintf("%s: batch starts at %d, expected %d", e.Partition, e.Got, e.Want)
+// inputs are the ranges that moved, in a stable order.
+func inputs(parts map[source.Partition]*progress) []descriptor.Input {
+	var out []descriptor.Input
+	for p, pr := range parts {
+		if pr.next == pr.from {
+			continue
+		}
+		out = append(out, descriptor.Input{
+			Range: source.Range{Partition: p, From: pr.from, To: pr.next},
+			Rows:  pr.rows, Filtered: pr.filtered, Skipped: int64(pr.next-pr.from) - pr.rows - pr.filtered,
+			MaxTimestampMs: pr.maxMs,
+		})
+	}
+	slices.SortFunc(out, func(a, b descriptor.Input) int { return comparePartitions(a.Range.Partition, b.Range.Partition) })
+	return out
 }
