@@ -25,9 +25,14 @@ type Runner interface {
 	// RunUntilCaughtUp runs the topology of the configuration until the table holds everything the broker held at the
 	// start. committed is told now and then how many records are in the table, counted by its positions.
 	RunUntilCaughtUp(ctx context.Context, config string, committed func(n int64)) error
-	// LoadTable opens the catalog of the configuration and loads the table. release is called when it is not used any
-	// more.
-	LoadTable(ctx context.Context, config string) (tbl *table.Table, release func(), err error)
+	// Table is the table of the configuration, to be read back.
+	Table(config string) (Table, error)
+}
+
+// Table is a table that Load loads; Close is called when it is not used any more.
+type Table interface {
+	Load(ctx context.Context) (*table.Table, error)
+	Close() error
 }
 
 // Options of a demo.
@@ -132,13 +137,22 @@ func steps(ctx context.Context, o Options, b *broker, out *Outcome) error {
 	if err != nil {
 		return fmt.Errorf("run %s: %w", out.Config, err)
 	}
-	tbl, release, err := o.Runner.LoadTable(ctx, out.Config)
+	return readBack(ctx, o, b, out)
+}
+
+// readBack looks at every row of the table.
+func readBack(ctx context.Context, o Options, b *broker, out *Outcome) (err error) {
+	began := time.Now()
+	t, err := o.Runner.Table(out.Config)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() { err = errors.Join(err, t.Close()) }()
+	tbl, err := t.Load(ctx)
+	if err != nil {
+		return err
+	}
 	out.describe(tbl)
-	began = time.Now()
 	out.Check, err = verify(ctx, tbl, b.ends(), func(rows int64) {
 		o.Progress(Progress{Step: "verify", Done: rows, Total: out.Records})
 	})

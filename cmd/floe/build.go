@@ -1,0 +1,207 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+
+	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/tableio"
+	"github.com/stormfloe/floe/internal/target"
+	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/source/kafka"
+	"github.com/stormfloe/floe/topology"
+	"github.com/stormfloe/floe/wal"
+)
+
+// parts are what a configuration is built into. Nothing is started or reached for.
+type parts struct {
+	cfg    *config.Config
+	log    *slog.Logger
+	source source.Source
+	table  *target.Table
+}
+
+func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
+	tbl, err := newTable(cfg)
+	if err != nil {
+		return nil, &badConfig{cfg.File(), err}
+	}
+	kc, err := kafkaConfig(cfg, log)
+	if err != nil {
+		return nil, &badConfig{cfg.File(), err}
+	}
+	src, err := kafka.New(kc)
+	if err != nil {
+		return nil, &badConfig{cfg.File(), err}
+	}
+	return &parts{cfg: cfg, log: log, source: src, table: tbl}, nil
+}
+
+func newTable(cfg *config.Config) (*target.Table, error) {
+	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name}
+	if c := cfg.Table.Create; c != nil {
+		tc.Create = &target.Create{PartitionBy: c.PartitionBy, Properties: c.Properties}
+		for _, col := range c.Schema {
+			tc.Create.Columns = append(tc.Create.Columns, tableio.Column(col))
+		}
+	}
+	return target.New(tc)
+}
+
+// topology makes the topology. reg may be nil.
+func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topology.Topology, error) {
+	w, c := p.cfg.Writer, p.cfg.Committer
+	interval := c.Interval
+	if interval == 0 {
+		interval = -1 // the topology's word for "as soon as possible"; its zero is the default
+	}
+	t, err := topology.New(topology.Config{
+		Name:   p.cfg.Name,
+		Source: p.source,
+		Mapper: mapper.NewJSON(mapper.JSONOptions{}),
+		Table:  p.table,
+		Writer: topology.WriterConfig{
+			Tasks:        w.Tasks,
+			GroupBy:      w.GroupBy,
+			SealRecords:  w.Seal.Records,
+			SealBytes:    int64(w.Seal.Bytes),
+			SealInterval: w.Seal.Interval,
+			MaxOpenFiles: w.MaxOpenFiles,
+		},
+		Committer: topology.CommitterConfig{
+			Interval:     interval,
+			MaxDataFiles: c.MaxDataFiles,
+			WALNamespace: c.WALNamespace,
+			Branch:       c.Branch,
+		},
+		Memory:          int64(p.cfg.Memory),
+		StartupTimeout:  p.cfg.StartupTimeout,
+		ShutdownTimeout: p.cfg.ShutdownTimeout,
+		UntilCaughtUp:   untilCaughtUp,
+		Logger:          p.log,
+		Registerer:      reg,
+	})
+	if err != nil {
+		return nil, &badConfig{p.cfg.File(), err}
+	}
+	return t, nil
+}
+
+// committer makes the committer alone, for looking at positions and setting them.
+func (p *parts) committer(table committer.Loader) (*committer.Committer, error) {
+	c, err := committer.New(committer.Config{
+		Topology: p.cfg.Name,
+		Branch:   p.cfg.Committer.Branch,
+		Logger:   p.log,
+	}, table, wal.New(p.cfg.Committer.WALNamespace, p.cfg.Name))
+	if err != nil {
+		return nil, &badConfig{p.cfg.File(), err}
+	}
+	return c, nil
+}
+
+// kafkaConfig turns source.kafka into the source's own configuration.
+func kafkaConfig(cfg *config.Config, log *slog.Logger) (kafka.Config, error) {
+	k := cfg.Source.Kafka
+	out := kafka.Config{
+		Brokers:             k.Brokers,
+		Topics:              k.Topics,
+		TopicPattern:        k.TopicPattern,
+		Group:               k.Group,
+		Start:               kafkaStart(k.Start),
+		Isolation:           kafka.Isolation(k.Isolation),
+		ClientID:            k.ClientID,
+		Rack:                k.Rack,
+		FetchMinBytes:       int(k.Fetch.MinBytes),
+		FetchMaxBytes:       int(k.Fetch.MaxBytes),
+		FetchMaxWait:        k.Fetch.MaxWait,
+		PartitionMaxBytes:   int(k.Fetch.PartitionMaxBytes),
+		MaxRecordBatchBytes: int(k.Fetch.MaxRecordBatchBytes),
+		MaxBufferedBytes:    topology.MemoryShares(int64(cfg.Memory)).Prefetch,
+		SessionTimeout:      k.SessionTimeout,
+		RebalanceTimeout:    k.RebalanceTimeout,
+		HeartbeatInterval:   k.HeartbeatInterval,
+		DialTimeout:         k.DialTimeout,
+		RequestTimeout:      k.RequestTimeout,
+		MetadataInterval:    k.MetadataInterval,
+		StartupTimeout:      cfg.StartupTimeout,
+		Logger:              log,
+	}
+	var err error
+	if out.SASL, err = saslMechanism(k.SASL); err != nil {
+		return out, fmt.Errorf("source.kafka.sasl: %w", err)
+	}
+	if out.TLS, err = tlsConfig(k.TLS); err != nil {
+		return out, fmt.Errorf("source.kafka.tls: %w", err)
+	}
+	return out, nil
+}
+
+func kafkaStart(s config.Start) kafka.Start {
+	kinds := map[config.StartKind]kafka.StartKind{
+		config.StartEarliest: kafka.StartEarliest, config.StartLatest: kafka.StartLatest, config.StartGroup: kafka.StartGroup,
+		config.StartTime: kafka.StartTime, config.StartOffsets: kafka.StartOffsets,
+	}
+	out := kafka.Start{Kind: kinds[s.Kind], Time: s.Time}
+	if s.Offsets != nil {
+		out.Offsets = map[string]map[int32]source.Position{}
+	}
+	for topic, parts := range s.Offsets {
+		out.Offsets[topic] = map[int32]source.Position{}
+		for id, offset := range parts {
+			out.Offsets[topic][id] = source.Position(offset)
+		}
+	}
+	return out
+}
+
+func saslMechanism(s *config.SASL) (sasl.Mechanism, error) {
+	switch {
+	case s == nil:
+		return nil, nil
+	case s.Mechanism == "SCRAM-SHA-256":
+		return scram.Mechanism(scram.SHA256, s.Username, s.Password.Reveal())
+	case s.Mechanism == "SCRAM-SHA-512":
+		return scram.Mechanism(scram.SHA512, s.Username, s.Password.Reveal())
+	}
+	return plain.Mechanism{Username: s.Username, Password: s.Password.Reveal()}, nil
+}
+
+func tlsConfig(t *config.TLS) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	out := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify, MinVersion: tls.VersionTLS12}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca_file: %s holds no certificate in PEM form; write the path of one", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("cert_file and key_file: %w; write a certificate and its key in PEM form", err)
+		}
+		out.Certificates = []tls.Certificate{cert}
+	}
+	return out, nil
+}
+
+// askTimeout bounds one question to a broker or catalog in commands that don't run a topology.
+const askTimeout = 30 * time.Second

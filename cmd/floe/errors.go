@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/target"
+)
+
+// isConfigError says that the configuration is wrong: exit code 2.
+func isConfigError(err error) bool {
+	var one *config.Error
+	var all config.Errors
+	var bad *badConfig
+	return errors.As(err, &one) || errors.As(err, &all) || target.IsConfig(err) || errors.As(err, &bad)
+}
+
+// badConfig is a configuration that a package below has refused.
+type badConfig struct {
+	file string
+	err  error
+}
+
+func (e *badConfig) Error() string { return e.file + ": " + e.err.Error() }
+func (e *badConfig) Unwrap() error { return e.err }
+
+// explain is what a person reads: the error, and what to do where the error itself does not say it.
+func explain(err error) string {
+	msg := strings.TrimSpace(err.Error())
+	if hint := hintFor(err); hint != "" && !strings.Contains(msg, hint) {
+		msg = strings.TrimSuffix(msg, ".") + ". " + hint
+	}
+	return msg
+}
+
+// hintFor says what to do about errors that come from below floe.
+func hintFor(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("No host is named %s: correct the address.", dns.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "Nothing listens at that address: start the service, or correct the address."
+	case errors.Is(err, os.ErrPermission) && !strings.Contains(err.Error(), "permissions"):
+		return "The user that floe runs as may not do that: change the permissions or the path."
+	case errors.Is(err, syscall.ENOSPC):
+		return "The disk is full: make room and start again, nothing is lost."
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "Another process uses that port: choose another one."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "There was no answer in time: see whether the service is up and reachable."
+	}
+	return ""
+}

@@ -1,0 +1,19 @@
+// Command floe writes Kafka topics into Apache Iceberg tables, exactly once.
+//
+//	floe demo                 the first minute: everything embedded, nothing to install
+//	floe run CONFIG           the topology of a configuration, until it is ended
+//	floe validate CONFIG      everything that can be known without writing
+//	floe positions show|set   where the table stands, and the answer to every "stop and ask"
+//	floe version
+//
+// Each command has --help and, where it has output, --json. Exit codes: 0 done, 1 failed, 2 wrong usage or
+// configuration. What a command has to say goes to stdout; progress, the log and errors go to stderr.
+package main
+
+import (
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+}

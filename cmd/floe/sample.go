@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/source/kafka"
+)
+
+// sampleTimeout bounds the reading of samples.
+const sampleTimeout = 20 * time.Second
+
+// sampler is a source.Handler that looks at the newest records of each partition and acknowledges nothing.
+type sampler struct {
+	start map[source.Partition]source.Position
+	done  context.CancelFunc
+
+	mu       sync.Mutex
+	mapper   mapper.Mapper
+	columns  *mapper.Columns
+	open     map[source.Partition]source.Position // where each ends that is not done
+	seen     int64
+	filtered int64
+	bad      []string
+	failed   error // of a partition that was given up
+	trouble  error // that has not passed
+}
+
+func newSampler(m mapper.Mapper, schema *mapper.Schema, bounds []source.Bounds, n int) (*sampler, error) {
+	columns, err := mapper.NewColumns(schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{mapper: m, columns: columns,
+		start: map[source.Partition]source.Position{}, open: map[source.Partition]source.Position{}}
+	for _, b := range bounds {
+		if b.Last > b.First {
+			s.start[b.Partition], s.open[b.Partition] = max(b.First, b.Last-source.Position(n)), b.Last
+		}
+	}
+	return s, nil
+}
+
+// run reads under a consumer group that nobody else is in.
+func (s *sampler) run(ctx context.Context, p *parts) error {
+	kc, err := kafkaConfig(p.cfg, p.log)
+	if err != nil {
+		return err
+	}
+	kc.Group = fmt.Sprintf("%s-validate-%s", kc.Group, uuid.NewString()[:8])
+	kc.StartupTimeout = sampleTimeout
+	src, err := kafka.New(kc)
+	if err != nil {
+		return err
+	}
+	timed, cancel := context.WithTimeout(ctx, sampleTimeout)
+	defer cancel()
+	s.done = cancel
+	err = src.Run(timed, s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case s.failed != nil:
+		return s.failed
+	case len(s.open) == 0:
+		return nil
+	case s.trouble != nil:
+		return s.trouble
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fmt.Errorf("%d of %d partitions gave no record within %s", len(s.open), len(s.start), sampleTimeout)
+}
+
+// Assigned opens the partitions that have records.
+func (s *sampler) Assigned(_ context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {
+	out := map[source.Partition]source.Position{}
+	for _, p := range ps {
+		if pos, ok := s.start[p]; ok {
+			out[p] = pos
+		}
+	}
+	return out, nil
+}
+
+// Revoked has nothing in flight.
+func (s *sampler) Revoked(context.Context, []source.Partition) {}
+
+// Deliver maps the batch's records.
+func (s *sampler) Deliver(_ context.Context, b *source.Batch) error {
+	defer b.Release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end, ok := s.open[b.Range.Partition]
+	if !ok {
+		return nil
+	}
+	for i := range b.Records {
+		if b.Records[i].Position < end {
+			s.record(b.Range.Partition, &b.Records[i])
+		}
+	}
+	if b.Range.To >= end {
+		s.finishLocked(b.Range.Partition)
+	}
+	return nil
+}
+
+func (s *sampler) finishLocked(p source.Partition) {
+	delete(s.open, p)
+	if len(s.open) == 0 {
+		s.done()
+	}
+}
+
+func (s *sampler) record(p source.Partition, rec *source.Record) {
+	s.seen++
+	err := s.mapper.Map(rec, s.columns)
+	var bad *mapper.BadRecordError
+	switch {
+	case errors.Is(err, mapper.ErrFiltered):
+		s.filtered++
+	case errors.As(err, &bad):
+		s.bad = append(s.bad, fmt.Sprintf("%s, offset %d: %s", p, rec.Position, bad))
+	case err != nil:
+		s.bad = append(s.bad, fmt.Sprintf("%s, offset %d: %s", p, rec.Position, err))
+	}
+}
+
+// Failed gives a partition up.
+func (s *sampler) Failed(p source.Partition, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
+	s.finishLocked(p)
+}
+
+// Trouble is remembered, for the case that it does not pass.
+func (s *sampler) Trouble(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = err
+}

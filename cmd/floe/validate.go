@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/target"
+	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/writer"
+)
+
+func validateCommand() *command {
+	return &command{
+		name:    "validate",
+		summary: "check everything that can be known without writing",
+		usage:   "validate [--samples N] [--json] CONFIG",
+		help: `
+Checks the configuration, then whether the catalog can be reached, whether the table is there and floe can write it (or
+what would be made), where the table's positions stand, whether the brokers and topics are there, and whether a few of
+the newest records of each partition become rows. Nothing is written. Samples are read under a consumer group of their
+own, so that a running topology is not disturbed.
+`,
+		run: runValidate,
+	}
+}
+
+// check is one line of the report.
+type check struct {
+	Name string `json:"name"`
+	// Result is ok, warning, failed or skipped.
+	Result string `json:"result"`
+	Detail string `json:"detail,omitempty"`
+}
+
+type validateReport struct {
+	OK     bool    `json:"ok"`
+	Config string  `json:"config"`
+	Checks []check `json:"checks"`
+	// DDL is the table that run would make.
+	DDL string `json:"ddl,omitempty"`
+}
+
+func (r *validateReport) add(name, result, format string, args ...any) {
+	r.Checks = append(r.Checks, check{name, result, fmt.Sprintf(format, args...)})
+}
+
+func runValidate(c *cli, cmd *command, args []string) error {
+	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	samples := fs.Int("samples", 10, "read up to `N` records of each partition; 0 reads none")
+	rest, err := c.parse(cmd, fs, args)
+	if err != nil {
+		return err
+	}
+	cfg, rest, err := c.configArg(cmd, rest)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return usagef(cmd, "%q is one argument too many", rest[0])
+	case *samples < 0:
+		return usagef(cmd, "--samples %d is negative", *samples)
+	}
+	p, err := build(cfg, quietLogger(cfg, c.stderr))
+	if err != nil {
+		return redacted(cfg, err)
+	}
+	ctx, stop := c.untilSignal(func() {}, func() {})
+	defer stop()
+	if _, err := p.topology(false, nil); err != nil {
+		return redacted(cfg, err)
+	}
+	r := &validateReport{OK: true, Config: cfg.File()}
+	r.add("configuration", "ok", "")
+	p.validateTable(ctx, r)
+	p.validateSource(ctx, r, *samples)
+	for i := range r.Checks {
+		r.Checks[i].Detail = cfg.Redact(r.Checks[i].Detail)
+		r.OK = r.OK && r.Checks[i].Result != "failed"
+	}
+	return c.printValidate(r, *asJSON)
+}
+
+func (c *cli) printValidate(r *validateReport, asJSON bool) error {
+	if asJSON {
+		if err := c.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		w := &errWriter{w: c.stdout}
+		for _, ch := range r.Checks {
+			w.printf("%s\n", strings.TrimRight(fmt.Sprintf("%-8s %-14s %s", ch.Result, ch.Name, ch.Detail), " "))
+		}
+		if r.DDL != "" {
+			w.printf("\nfloe run would make the table:\n\n%s\n", r.DDL)
+		}
+		if w.err != nil {
+			return w.err
+		}
+	}
+	if !r.OK {
+		return &silentError{exitFailed}
+	}
+	return nil
+}
+
+// validateTable looks at the catalog, the table, and the positions in it.
+func (p *parts) validateTable(ctx context.Context, r *validateReport) {
+	tbl, err := ask(ctx, p.table.Look)
+	switch {
+	case err != nil && target.IsMissing(err) && p.cfg.Table.Create != nil:
+		r.add("table", "ok", "%s does not exist yet, run makes it", p.cfg.Table.Name)
+		r.DDL = p.table.DDL()
+		r.add("positions", "ok", "none yet: the start is %s", p.cfg.Source.Kafka.Start)
+		return
+	case err != nil:
+		r.add("table", "failed", "%s", explain(err))
+		r.add("positions", "skipped", "the table could not be loaded")
+		return
+	}
+	wc := writer.Config{Topology: p.cfg.Name, GroupBy: p.cfg.Writer.GroupBy}
+	if err := wc.CheckTable(tbl); err != nil {
+		r.add("table", "failed", "%s", explain(err))
+	} else {
+		r.add("table", "ok", "%s, format version %d, at %s", p.cfg.Table.Name, tbl.Metadata().Version(), tbl.Location())
+	}
+	for _, w := range writer.Warnings(tbl) {
+		r.add("table", "warning", "%s", w)
+	}
+	p.validatePositions(ctx, r)
+}
+
+func (p *parts) validatePositions(ctx context.Context, r *validateReport) {
+	com, err := p.committer(p.table.ReadOnly())
+	if err != nil {
+		r.add("positions", "failed", "%s", explain(err))
+		return
+	}
+	at, err := ask(ctx, com.Load)
+	var stop *committer.StopError
+	switch {
+	case errors.As(err, &stop):
+		r.add("positions", "failed", "%s. %s", stop.Reason, stop.Hint)
+	case err != nil:
+		r.add("positions", "failed", "%s", explain(err))
+	case !at.Known:
+		r.add("positions", "ok", "none yet: the start is %s", p.cfg.Source.Kafka.Start)
+	default:
+		r.add("positions", "ok", "of %d partitions, from snapshot %d", len(at.At), at.SnapshotID)
+	}
+}
+
+// validateSource looks at the brokers, the topics, and a few records.
+func (p *parts) validateSource(ctx context.Context, r *validateReport, samples int) {
+	bounds, err := ask(ctx, p.source.Partitions)
+	if err != nil {
+		r.add("kafka", "failed", "%s", explain(err))
+		r.add("samples", "skipped", "the topics could not be looked at")
+		return
+	}
+	topics := map[string]bool{}
+	var records int64
+	for _, b := range bounds {
+		topics[b.Partition.Topic] = true
+		records += int64(b.Last - b.First)
+	}
+	for _, t := range p.cfg.Source.Kafka.Topics {
+		if !topics[t] {
+			r.add("kafka", "failed", "the topic %s does not exist; make it, or correct source.kafka.topics", t)
+		}
+	}
+	if len(bounds) == 0 {
+		r.add("kafka", "warning", "no topic matches; new ones are looked for every %s", p.cfg.Source.Kafka.MetadataInterval)
+		r.add("samples", "skipped", "there are no records")
+		return
+	}
+	r.add("kafka", "ok", "%d topics, %d partitions, up to %d records", len(topics), len(bounds), records)
+	switch {
+	case samples == 0:
+		r.add("samples", "skipped", "as asked for")
+	case records == 0:
+		r.add("samples", "skipped", "there are no records")
+	default:
+		p.validateSamples(ctx, r, bounds, samples)
+	}
+}
+
+// validateSamples maps some records to rows of the table's schema, and forgets them.
+func (p *parts) validateSamples(ctx context.Context, r *validateReport, bounds []source.Bounds, n int) {
+	m, schema, err := p.sampleMapper(ctx)
+	if err != nil {
+		r.add("samples", "failed", "%s", explain(err))
+		return
+	}
+	s, err := newSampler(m, schema, bounds, n)
+	if err != nil {
+		r.add("samples", "failed", "%s", explain(err))
+		return
+	}
+	if err := s.run(ctx, p); err != nil {
+		r.add("samples", "skipped", "the records could not be read: %s", explain(err))
+		return
+	}
+	switch {
+	case len(s.bad) > 0:
+		slices.Sort(s.bad)
+		r.add("samples", "failed", "%d of %d records can't become rows and would stop the topology; the first: %s", len(s.bad), s.seen, s.bad[0])
+	case s.seen == 0:
+		r.add("samples", "skipped", "no record was among the newest positions of any partition")
+	default:
+		r.add("samples", "ok", "%d records become rows, %d yield none (tombstones)", s.seen-s.filtered, s.filtered)
+	}
+}
+
+func (p *parts) sampleMapper(ctx context.Context) (mapper.Mapper, *mapper.Schema, error) {
+	sc := p.table.Schema()
+	if tbl, err := ask(ctx, p.table.Look); err == nil {
+		sc = tbl.Schema()
+	} else if !target.IsMissing(err) || sc == nil {
+		return nil, nil, err
+	}
+	schema, err := writer.MapperSchema(sc)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := mapper.NewJSON(mapper.JSONOptions{})(schema)
+	return m, schema, err
+}

@@ -1,0 +1,275 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/stormfloe/floe/internal/catalogs"
+	"github.com/stormfloe/floe/internal/tableio"
+	"github.com/stormfloe/floe/source"
+)
+
+// Config names a table.
+type Config struct {
+	// Catalog are the catalog's own keys. Name is what an SQL catalog calls itself; default "default".
+	Catalog map[string]string
+	Name    string
+	// Table is namespace.table.
+	Table string
+	// Create says what the table is made from where it does not exist. Nil: it must exist.
+	Create *Create
+}
+
+// Create is what a table is made from.
+type Create struct {
+	Columns     []tableio.Column
+	PartitionBy []string
+	Properties  map[string]string
+}
+
+// Table is a table that may not have been reached yet. All methods may be called from any goroutine. It is a
+// committer.Loader.
+type Table struct {
+	cfg   Config
+	ident table.Identifier
+	def   tableio.Definition
+
+	// turn is held by who opens the catalog or uses the fields below.
+	turn   chan struct{}
+	loader *tableio.Loader
+	close  func() error
+	made   bool
+}
+
+// New checks what can be checked without reaching for anything: the schema and the partitioning.
+func New(cfg Config) (*Table, error) {
+	t := &Table{cfg: cfg, ident: strings.Split(cfg.Table, "."), turn: make(chan struct{}, 1)}
+	if c := cfg.Create; c != nil {
+		var err error
+		if t.def.Schema, err = tableio.ParseSchema(c.Columns); err != nil {
+			return nil, fmt.Errorf("table.create.schema: %w", err)
+		}
+		if t.def.Spec, err = tableio.ParsePartition(t.def.Schema, c.PartitionBy); err != nil {
+			return nil, fmt.Errorf("table.create.partition_by: %w", err)
+		}
+		t.def.Properties = maps.Clone(c.Properties)
+	}
+	return t, nil
+}
+
+// Schema is what the table is made from, nil where it must exist.
+func (t *Table) Schema() *iceberg.Schema { return t.def.Schema }
+
+// Load gives the table with the newest metadata, making it first where that is asked for.
+func (t *Table) Load(ctx context.Context) (*table.Table, error) {
+	loader, err := t.open(ctx)
+	if err != nil {
+		return nil, classify(t.cfg.Table, err)
+	}
+	tbl, err := loader.Load(ctx)
+	return tbl, classify(t.cfg.Table, err)
+}
+
+// Made says that this Table's Load made the table.
+func (t *Table) Made() bool {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	return t.made
+}
+
+// open opens the catalog and makes the table, once.
+func (t *Table) open(ctx context.Context) (*tableio.Loader, error) {
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-t.turn }()
+	if t.loader != nil {
+		return t.loader, nil
+	}
+	cat, closeCatalog, err := catalogs.Open(ctx, t.cfg.Name, t.cfg.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	if t.cfg.Create != nil {
+		made, err := tableio.Ensure(ctx, cat, t.ident, t.def)
+		if err != nil {
+			return nil, errors.Join(err, closeCatalog())
+		}
+		t.made = made
+	}
+	t.loader, t.close = tableio.New(cat, t.ident), closeCatalog
+	return t.loader, nil
+}
+
+// Look loads the table without making anything, neither the table nor an SQL catalog's own tables. A table that does not
+// exist is an error that is catalog.ErrNoSuchTable.
+func (t *Table) Look(ctx context.Context) (tbl *table.Table, err error) {
+	keys := maps.Clone(t.cfg.Catalog)
+	if keys == nil {
+		keys = map[string]string{}
+	}
+	keys["init_catalog_tables"] = "false"
+	if missing, err := sqliteMissing(keys); missing || err != nil {
+		return nil, err
+	}
+	cat, closeCatalog, err := catalogs.Open(ctx, t.cfg.Name, keys)
+	if err != nil {
+		return nil, classify(t.cfg.Table, err)
+	}
+	defer func() { err = errors.Join(err, closeCatalog()) }()
+	tbl, err = tableio.New(cat, t.ident).Load(ctx)
+	if err != nil && noTables(err) {
+		err = fmt.Errorf("%w: %s: the catalog is empty", catalog.ErrNoSuchTable, t.cfg.Table)
+	}
+	return tbl, classify(t.cfg.Table, err)
+}
+
+// ReadOnly is the table as a committer.Loader that makes nothing: each Load is a Look.
+func (t *Table) ReadOnly() ReadOnly { return ReadOnly{t} }
+
+// ReadOnly looks at a table.
+type ReadOnly struct{ t *Table }
+
+// Load is Look.
+func (r ReadOnly) Load(ctx context.Context) (*table.Table, error) { return r.t.Look(ctx) }
+
+// sqliteMissing says that the catalog is an SQLite file which does not exist; opening it would make it.
+func sqliteMissing(keys map[string]string) (bool, error) {
+	uri := keys["uri"]
+	if kind := strings.ToLower(keys["type"]); kind != "sqlite" && (kind != "" || !strings.HasPrefix(uri, "sqlite:")) || uri == "" {
+		return false, nil
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "///"), "file:")
+	path, _, _ = strings.Cut(path, "?")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return true, fmt.Errorf("%w: the catalog file %s does not exist yet", catalog.ErrNoSuchTable, path)
+	}
+	return false, nil
+}
+
+// noTables says that an SQL catalog's own tables are missing: nothing was ever put into it.
+func noTables(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "no such table: iceberg_") || // SQLite
+		strings.Contains(text, "42P01") // Postgres
+}
+
+// Close closes the catalog. No table of it may be in use any more.
+func (t *Table) Close() error {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	if t.close == nil {
+		return nil
+	}
+	err := t.close()
+	t.loader, t.close = nil, nil
+	return err
+}
+
+// classify makes what waiting can't mend a *source.FatalError, and says what to do.
+func classify(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var cfg *catalogs.ConfigError
+	text := strings.ToLower(err.Error())
+	switch {
+	case errors.As(err, &cfg):
+	case errors.Is(err, catalog.ErrNoSuchTable), errors.Is(err, catalog.ErrNoSuchNamespace):
+		err = fmt.Errorf("the table %s does not exist in the catalog; correct table.name, make the table with another engine, "+
+			"or write table.create and floe makes it: %w", name, err)
+	case isRefusal(text):
+		err = fmt.Errorf("the catalog refuses what floe asks for; correct the credentials among the catalog's keys, or its "+
+			"permissions: %w", err)
+	case errors.Is(err, os.ErrPermission):
+		err = fmt.Errorf("the user that floe runs as may not use the catalog's or the table's files; change the permissions or "+
+			"the path: %w", err)
+	default:
+		return err
+	}
+	return &source.FatalError{Err: err}
+}
+
+// isRefusal tells a refused credential or a missing permission: REST's 401 and 403, Postgres's SQLSTATE.
+func isRefusal(text string) bool {
+	for _, sign := range []string{"unauthorized", "forbidden", "authorization expired", "28p01", "28000", "42501",
+		"access denied", "accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// DDL is the statement that would make the table, for people to read; empty where it must exist.
+func (t *Table) DDL() string {
+	c := t.cfg.Create
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE %s (\n", t.cfg.Table)
+	for i, col := range c.Columns {
+		fmt.Fprintf(&b, "  %s %s", col.Name, col.Type)
+		if col.Required {
+			b.WriteString(" NOT NULL")
+		}
+		if i+1 < len(c.Columns) {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(")")
+	if len(c.PartitionBy) > 0 {
+		fmt.Fprintf(&b, "\nPARTITIONED BY (%s)", strings.Join(c.PartitionBy, ", "))
+	}
+	if len(c.Properties) > 0 {
+		var props []string
+		for _, k := range slices.Sorted(maps.Keys(c.Properties)) {
+			props = append(props, fmt.Sprintf("'%s' = '%s'", k, c.Properties[k]))
+		}
+		fmt.Fprintf(&b, "\nTBLPROPERTIES (%s)", strings.Join(props, ", "))
+	}
+	return b.String()
+}
+
+// Linked says which catalogs and storage schemes are in this binary.
+func Linked() (types, schemes []string) {
+	types = []string{"sqlite", "postgres", "sql"}
+	for _, t := range catalog.GetRegisteredCatalogs() {
+		if t == "rest" {
+			types = append(types, t)
+		}
+	}
+	for _, s := range iceio.GetRegisteredSchemes() {
+		if s != "" {
+			schemes = append(schemes, s)
+		}
+	}
+	slices.Sort(types)
+	slices.Sort(schemes)
+	return types, schemes
+}
+
+// IsMissing says that the table, its namespace or its catalog's file does not exist.
+func IsMissing(err error) bool {
+	return errors.Is(err, catalog.ErrNoSuchTable) || errors.Is(err, catalog.ErrNoSuchNamespace)
+}
+
+// IsConfig says that one of the catalog's keys is wrong.
+func IsConfig(err error) bool {
+	var cfg *catalogs.ConfigError
+	return errors.As(err, &cfg)
+}
