@@ -25,6 +25,12 @@ var (
 	ErrInvalid = errors.New("not valid")
 )
 
+// Damaged says that err means bytes that no floe will ever read: ErrFormat, ErrChecksum or ErrInvalid. What a newer floe
+// wrote, what belongs to another table or to newer metadata, and what could not be fetched is not damaged.
+func Damaged(err error) bool {
+	return errors.Is(err, ErrFormat) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrInvalid)
+}
+
 type envelope struct {
 	Magic   string          `json:"floe"`
 	Version int             `json:"version"`
