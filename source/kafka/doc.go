@@ -1,0 +1,48 @@
+// Package kafka reads Kafka topics as a source.Source. It is the only package that knows kafka-go.
+//
+//	src, err := kafka.New(kafka.Config{
+//		Brokers: []string{"localhost:9092"},
+//		Topics:  []string{"orders"},
+//		Group:   "floe-orders",
+//	})
+//
+// # A record's way
+//
+//   - kafka-go's ConsumerGroup gives the assignment, a Generation. The source asks the handler where to open each
+//     partition; the group's offsets decide nothing.
+//   - One fetch loop per broker asks for all its owned partitions in one request that waits on the broker until there
+//     is something (long poll).
+//   - The answer is read straight from the socket: each partition's record set into one pooled buffer. Record batches
+//     are checked (CRC32C), decompressed into pooled memory and parsed in place; nothing is allocated per record.
+//   - Records of aborted transactions and control records are dropped, but their offsets are inside the batch's range.
+//     A batch without a record still moves the position, so that a trailing marker does not hold it back.
+//   - Ack remembers the ends; one goroutine commits the newest of them to the group.
+//
+// # Identity of a topic
+//
+// Kafka's topic id (brokers from 2.8 on) is a partition's Incarnation. Fetch requests name the topic by its id where the
+// broker can do that (version 13, Kafka 3.1): a topic that was deleted and made again then can't be mistaken for the old
+// one, not even between two looks at the metadata. Older brokers give no id: Incarnation is empty and a recreated topic is
+// only noticed when the wanted position is outside its log. There a partition's leader epoch going backwards is a hint;
+// it is logged, not acted upon, since brokers with stale metadata show it too.
+//
+// # Rebalancing
+//
+// Only eager rebalancing, without static membership: that is what kafka-go's group offers. When a generation ends,
+// kafka-go's own heartbeats have ended too, but the broker keeps the member until its session times out and takes its
+// commits until the next generation begins. So the source goes on sending heartbeats of its own while Revoked runs, commits the last acks, and
+// only then lets the group join again. Revoked has until RebalanceTimeout; where the broker says that the member is
+// already out, its context ends at once and nothing is committed any more.
+//
+// A follower that joins again because it saw new partitions gets its old assignment back until the group's leader sees them too (within
+// MetadataInterval). A topic that a pattern finds needs another subscription: the source leaves the group and joins anew.
+//
+// The leader of a group lets kafka-go list the partitions of the subscribed topics by a request that also makes missing topics,
+// where the broker has auto.create.topics.enable. A topic deleted while it is being read may come back that way, empty and
+// with another id.
+//
+// # Limits
+//
+// Kafka 0.11 or later. Record sets in the old message formats (v0, v1) are refused with a RecordError that names the
+// place: brokers convert or have converted them since 0.11, except for topics pinned by log.message.format.version.
+package kafka

@@ -1,0 +1,63 @@
+package kafka_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stormfloe/floe/internal/kafkatest"
+	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/source/kafka"
+	"github.com/stormfloe/floe/source/sourcetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config gives short times, so that tests see what takes minutes elsewhere.
+func config(k *kafkatest.Cluster, topics ...string) kafka.Config {
+	level := slog.LevelError
+	if os.Getenv("FLOE_TEST_LOG") != "" {
+		level = slog.LevelDebug
+	}
+	return kafka.Config{
+		Brokers: k.Addrs(), Topics: topics, Group: "group",
+		FetchMaxWait: 50 * time.Millisecond, MetadataInterval: 200 * time.Millisecond,
+		HeartbeatInterval: 100 * time.Millisecond, SessionTimeout: 10 * time.Second, RebalanceTimeout: 10 * time.Second,
+		StartupTimeout: 5 * time.Second, CommitInterval: 10 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+	}
+}
+
+func newSource(t *testing.T, cfg kafka.Config) *kafka.Source {
+	t.Helper()
+	src, err := kafka.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	return src
+}
+
+func TestConformance(t *testing.T) {
+	sourcetest.Run(t, func(t *testing.T) sourcetest.Fixture {
+		k := kafkatest.Start(t, kafkatest.Options{Brokers: 2})
+		k.CreateTopic("topic", 2)
+		var txns atomic.Int32
+		return sourcetest.Fixture{
+			Topic: "topic",
+			New:   func(t *testing.T) source.Source { return newSource(t, config(k, "topic")) },
+			Append: func(_ *testing.T, id int32, from, n int) {
+				k.Produce("topic", id, kafkatest.Values(from, n)...)
+			},
+			Skip: func(_ *testing.T, id int32) {
+				k.Transaction(fmt.Sprintf("t%d", txns.Add(1)), false, "topic", id, kafkatest.Values(1000, 3)...)
+			},
+			Truncate: func(_ *testing.T, id int32, first source.Position) { k.DeleteRecords("topic", id, int64(first)) },
+		}
+	})
+}

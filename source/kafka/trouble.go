@@ -1,0 +1,86 @@
+package kafka
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// troubles gathers what is wrong at the moment, by place, and reports changes to the handler.
+type troubles struct {
+	report func(error)
+	now    map[string]error
+}
+
+// inTrouble notes and reports a passing failure. place says where, so that it can pass.
+func (s *Source) inTrouble(place string, err error) {
+	s.mu.Lock()
+	t := &s.mu.trouble
+	if t.now == nil {
+		t.now = map[string]error{}
+	}
+	old := t.now[place]
+	t.now[place] = err
+	report := t.report
+	s.mu.Unlock()
+	if old == nil || old.Error() != err.Error() {
+		s.cfg.Logger.Warn("kafka source in trouble", "place", place, "error", err)
+		if report != nil {
+			report(err)
+		}
+	}
+}
+
+// noTrouble notes that a failure has passed. When it was the last one, nil is reported; else one that is left.
+func (s *Source) noTrouble(place string) {
+	s.mu.Lock()
+	t := &s.mu.trouble
+	_, was := t.now[place]
+	delete(t.now, place)
+	var left error
+	for _, k := range slices.Sorted(maps.Keys(t.now)) {
+		left = t.now[k]
+		break
+	}
+	report := t.report
+	s.mu.Unlock()
+	if was && report != nil {
+		report(left)
+	}
+}
+
+// Bounds of the time between two attempts.
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// backoff is the time until the next attempt: doubling, with jitter.
+type backoff struct{ next time.Duration }
+
+func newBackoff() *backoff { return &backoff{next: minBackoff} }
+
+func (b *backoff) reset() { b.next = minBackoff }
+
+func (b *backoff) take() time.Duration {
+	d := b.next/2 + rand.N(b.next/2+1)
+	b.next = min(2*b.next, maxBackoff)
+	return d
+}
+
+func (b *backoff) sleep(ctx context.Context) error {
+	return sleep(ctx, b.take())
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
