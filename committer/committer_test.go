@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
-
 )
 
 func TestCommitMovesPositionsWithTheData(t *testing.T) {

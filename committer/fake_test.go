@@ -328,10 +328,14 @@ func newRecorder() *recorder {
 	return &recorder{outcomes: map[string]int{}, trouble: make(chan struct{}, 1000)}
 }
 
-func (r *recorder) Committed(int, int64, int64, time.Duration) { r.mu.Lock(); r.landed++; r.mu.Unlock() }
-func (r *recorder) CommitFailed(error)                         { r.mu.Lock(); r.failed++; r.mu.Unlock() }
-func (r *recorder) Outcome(k string)                           { r.mu.Lock(); r.outcomes[k]++; r.mu.Unlock() }
-func (r *recorder) Pending(int, time.Time)                     {}
+func (r *recorder) Committed(int, int64, int64, time.Duration) {
+	r.mu.Lock()
+	r.landed++
+	r.mu.Unlock()
+}
+func (r *recorder) CommitFailed(error)     { r.mu.Lock(); r.failed++; r.mu.Unlock() }
+func (r *recorder) Outcome(k string)       { r.mu.Lock(); r.outcomes[k]++; r.mu.Unlock() }
+func (r *recorder) Pending(int, time.Time) {}
 func (r *recorder) Trouble(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
