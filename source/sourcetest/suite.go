@@ -23,6 +23,8 @@ type Fixture struct {
 	Skip func(t *testing.T, id int32)
 	// Truncate moves a partition's first position. Nil where the source can't lose records.
 	Truncate func(t *testing.T, id int32, first source.Position)
+	// Leaks are goroutines that don't belong to the source, such as a broker's in the same process.
+	Leaks []goleak.Option
 }
 
 // Run runs the suite. setup is called once per test, for a log of its own.
@@ -239,7 +241,7 @@ func testEnd(t *testing.T, f Fixture) {
 	if owned != 2 {
 		t.Errorf("%d partitions were revoked; 2 were expected", owned)
 	}
-	goleak.VerifyNone(t, r.leaks)
+	goleak.VerifyNone(t, append(f.Leaks, r.leaks)...)
 }
 
 func testNothingAfterRevoked(t *testing.T, f Fixture) {
@@ -267,7 +269,7 @@ func testBlockedDeliver(t *testing.T, f Fixture) {
 	r := Go(t, src, rec)
 	<-blocked
 	r.MustStop()
-	goleak.VerifyNone(t, r.leaks)
+	goleak.VerifyNone(t, append(f.Leaks, r.leaks)...)
 }
 
 func testDeliverError(t *testing.T, f Fixture) {
