@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 				goleak.IgnoreAnyFunction("github.com/twmb/franz-go/pkg/kfake.(*clientConn).read.func1"),
 				goleak.IgnoreAnyFunction("github.com/twmb/franz-go/pkg/kfake.(*clientConn).write"),
 			},
-			New:   func(t *testing.T) source.Source { return newSource(t, config(k, "topic")) },
+			New: func(t *testing.T) source.Source { return newSource(t, config(k, "topic")) },
 			Append: func(_ *testing.T, id int32, from, n int) {
 				k.Produce("topic", id, kafkatest.Values(from, n)...)
 			},
