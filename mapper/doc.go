@@ -2,5 +2,55 @@
 //
 // A Schema is compiled into a plan once; the plan parses each record straight into column buffers, without a value, a
 // map or an allocation per record. A record that cannot become a row leaves the columns as they were and is a
-// *BadRecordError. The package knows neither Iceberg nor Arrow: the writer hands it the schema and takes the columns.
+// *BadRecordError, which names the column and a stable Code, and never tells what the record held. The package knows
+// neither Iceberg nor Arrow: the writer hands it the schema and takes the columns.
+//
+//	m, err := mapper.NewJSON(mapper.JSONOptions{})(schema)
+//	cols, err := mapper.NewColumns(schema)
+//	for i := range batch.Records {
+//		err := m.Map(&batch.Records[i], cols) // nil, ErrFiltered, *BadRecordError, ErrFull
+//	}
+//
+// Where no format fits, an embedder fills rows itself: see RowMapper.
+//
+// # JSON
+//
+// A record's value is one JSON object by RFC 8259, and each member goes to the column of exactly its name (a dot in a
+// name is part of it; upper and lower case differ). Members that are no column are checked and left out. A column that
+// the object does not have, or has as null, is null; where it is required, the record is bad. A tombstone (no value at
+// all) is ErrFiltered; a value of no bytes is bad.
+//
+// What a value must be; everything else is refused, nothing wraps, is cut or is guessed:
+//
+//	boolean        true, false
+//	int, long      a number that is exactly an integer in range, however it is written: 7, 7.0, 70e-1
+//	float, double  a number; the nearest one of 32 or 64 bits, rounded once. Integers too (widening), also beyond 2^53.
+//	               Too large is bad; too small is 0. No NaN and no infinities, JSON has none
+//	decimal(p,s)   a number, or text with a number's grammar: "12.340". Exact: zeros may be appended or dropped, a digit may
+//	               not. Exponents are allowed
+//	date           "2024-02-29", or a whole number of days since 1970-01-01. Years 1 to 9999
+//	time           "12:34:56" with or without a fraction of up to microseconds. No number: its unit would be a guess
+//	timestamptz    "2024-02-29T12:34:56.789+01:00" (RFC 3339, with offset; T may be t or a space, Z may be z), or a whole
+//	               number of milliseconds since 1970. Years 1 to 9999, which also catches numbers in microseconds
+//	timestamp      as timestamptz, but text must be without an offset, and is taken as it stands
+//	timestamp_ns, timestamptz_ns
+//	               the same with fractions of up to nanoseconds; 1677-09-21 to 2262-04-11
+//	string         text
+//	uuid           text of the form 8-4-4-4-12, in either case
+//	fixed, binary  text in base64: the standard alphabet (+ and /), padded, without line breaks. Fixed: exactly its length
+//	struct         an object, by the rules of the record's own
+//	list           an array
+//	map            an object; its keys are text as the key's type takes it (numbers and booleans as JSON writes them).
+//	               Keys must differ as values of that type: "1" and "1.0" are one integer
+//
+// Digits of a fraction beyond the column's unit may be zeros only. There are no leap seconds and no hour 24.
+//
+// Strict: invalid UTF-8 anywhere, escapes of half a surrogate pair, control characters in strings, a byte order mark,
+// numbers like 012, 1., .5, +1 or NaN, comments, trailing commas and anything behind the object make a record bad, also
+// inside members that are no column. Values nested deeper than JSONOptions.MaxDepth are bad.
+//
+// A key that is there twice makes the record bad where it is a column's, a struct member's or a map's. Among members that
+// are no column it is not looked for: they are not kept, so nothing depends on which one counts.
+//
+// The first thing found wrong is reported: a value of the wrong type may hide broken JSON behind it.
 package mapper

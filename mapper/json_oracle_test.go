@@ -366,7 +366,7 @@ func TestJSONMutationsAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	seeds := oracleSeeds()
 	alphabet := []byte("{}[]\",:\\ \t\n0123456789-+.eEtrufalsn/bdxTZ\x00\x1f\xff\xc3\xa9\xed\xa0\x80")
-	n := 60000
+	n := 40000
 	if testing.Short() {
 		n = 10000
 	}

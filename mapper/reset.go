@@ -18,7 +18,11 @@ func (cs *Columns) Reset() {
 }
 
 func (c *Column) reset() {
-	c.peak = max(c.ownBytes(), c.peak-c.peak/8)
+	use := c.ownBytes()
+	if c.kind == List || c.kind == Map {
+		use += 4 * int64(c.Kids[0].Len) // the scratch of AppendRows
+	}
+	c.peak = max(use, c.peak-c.peak/8)
 	if have := c.ownCap(); have > keepBytes && have > keepFactor*c.peak {
 		c.release()
 	}

@@ -24,7 +24,7 @@ type dayCache struct {
 // date reads YYYY-MM-DD at the start of t, which has ten bytes or more.
 func (d *dayCache) date(t []byte) (int32, *fault) {
 	a, b := binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint16(t[8:])
-	if a == d.a && b == d.b {
+	if a == d.a && b == d.b && a != 0 {
 		return d.days, nil
 	}
 	days, f := parseDate(t[:10])
