@@ -46,6 +46,15 @@ func stat(fio iceio.IO, path string) (fs.FileInfo, error) {
 	return info, errors.Join(err, f.Close())
 }
 
+// Abort gives a file up that is being written and will not be used: it is closed, where the storage can do that, without
+// the cost of making it durable. It may be there afterwards, whole or in part; Remove it.
+func Abort(w iceio.FileWriter) error {
+	if a, ok := w.(interface{ Abort() error }); ok {
+		return a.Abort()
+	}
+	return w.Close()
+}
+
 // Remove removes a file. One that is gone already is no error.
 func Remove(fio iceio.IO, path string) error {
 	if err := fio.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

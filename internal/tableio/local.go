@@ -322,3 +322,12 @@ func (f *localFile) Close() error {
 	}
 	return syncDir(filepath.Dir(f.f.Name()))
 }
+
+// Abort closes the file without making it durable, for one that will be removed.
+func (f *localFile) Abort() error {
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	return f.f.Close()
+}
