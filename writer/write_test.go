@@ -25,13 +25,13 @@ func TestUnpartitionedRowsComeBack(t *testing.T) {
 
 func TestPartitionedRowsComeBackAndPrune(t *testing.T) {
 	sc := eventSchema()
-	tbl, _ := newTable(t, sc, specOf(t, sc, "event_type identity", "ts day"), nil)
+	tbl, _ := newTable(t, sc, specOf(t, sc, "event_type identity", "ts hour"), nil)
 	task := newTask(t, tbl, nil)
 	b := eventBatch(0, 60000)
 	appendAll(t, task, b)
 	d := seal(t, task)
-	if d.Rows != 60000 || len(d.Files) != 16 {
-		t.Errorf("rows %d in %d files, want 60000 in 16", d.Rows, len(d.Files))
+	if d.Rows != 60000 || len(d.Files) != 7*8 {
+		t.Errorf("rows %d in %d files, want 60000 in 56", d.Rows, len(d.Files))
 	}
 	tbl = commit(t, tbl, d)
 	if n := len(scan(t, tbl, iceberg.EqualTo(iceberg.Reference("event_type"), "click"))); n != 7500 {

@@ -1,0 +1,61 @@
+package writer
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/apache/iceberg-go"
+
+	"github.com/stormfloe/floe/source"
+)
+
+// benchBatches are records of workload A in batches of 4096; the ids, and with them the partitions of bucket and
+// truncate transforms, are spread.
+func benchBatches(n int) []*source.Batch {
+	var out []*source.Batch
+	for at := 0; at < n; at += 4096 {
+		out = append(out, eventBatch(at, min(n, at+4096)))
+	}
+	return out
+}
+
+func benchmarkWriter(b *testing.B, spec []string, change func(*Config)) {
+	sc := eventSchema()
+	var ps *iceberg.PartitionSpec
+	if spec != nil {
+		ps = specOf(b, sc, spec...)
+	}
+	tbl, _ := newTable(b, sc, ps, nil)
+	const rows = 256 << 10
+	batches := benchBatches(rows)
+	task := newTask(b, tbl, change)
+	var bytes int64
+	files := 0
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		task.Open(b.Context(), map[source.Partition]source.Position{testPartition: 0})
+		for _, batch := range batches {
+			if _, err := task.Append(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		d := seal(b, task)
+		bytes, files = d.Bytes, len(d.Files)
+	}
+	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(bytes)/rows, "B/row")
+	b.ReportMetric(float64(files), "files")
+}
+
+func BenchmarkUnpartitioned(b *testing.B) { benchmarkWriter(b, nil, nil) }
+
+func BenchmarkPartitions(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { benchmarkWriter(b, []string{fmt.Sprintf("user_id bucket[%d]", n)}, nil) })
+	}
+}
+
+func BenchmarkGroupBy(b *testing.B) {
+	benchmarkWriter(b, []string{"user_id bucket[10]"}, func(c *Config) { c.GroupBy, c.Parallel = []string{"user_id"}, 2 })
+}
