@@ -133,11 +133,14 @@ func (c *conn) authenticate(ctx context.Context, mech sasl.Mechanism, addr strin
 		}
 		done, state, err = session.Next(ctx, challenge)
 	}
-	if errors.Is(err, io.EOF) {
-		return kafkago.SASLAuthenticationFailed // brokers of old close the connection instead of answering
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		// Brokers before 1.0 close the connection instead of answering; it may also have broken.
+		return errSASLClosed
 	}
 	return err
 }
+
+var errSASLClosed = errors.New("the broker closed the connection in the middle of the authentication")
 
 func (c *conn) saslStep(state []byte) ([]byte, error) {
 	m, err := c.pc.RoundTrip(&saslauthenticate.Request{AuthBytes: state})

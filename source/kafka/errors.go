@@ -78,7 +78,9 @@ func hint(err error) string {
 		return "the broker does not speak TLS at this port: check the port, or leave tls out"
 	case err != nil && strings.Contains(err.Error(), "expecting TLS"):
 		return "the broker speaks TLS at this port: check the port, or configure tls"
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, errSASLClosed):
+		return "check the SASL mechanism, the user and the password"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the broker closed the connection: it may want TLS or SASL at this port"
 	}
 	return ""

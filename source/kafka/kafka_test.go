@@ -1,6 +1,7 @@
 package kafka_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,3 +67,5 @@ func TestConformance(t *testing.T) {
 		}
 	})
 }
+
+func asPosition(err error, pe **source.PositionError) bool { return errors.As(err, pe) }

@@ -126,6 +126,9 @@ func (c *cluster) committed(ctx context.Context, p topicPart) (source.Position, 
 	m, err := c.toGroup(ctx, req, func(m protocol.Message) kafkago.Error {
 		return kafkago.Error(m.(*offsetfetch.Response).ErrorCode)
 	})
+	if errors.Is(err, kafkago.GroupIdNotFound) {
+		return -1, nil // newer brokers say so of a group that never was
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -378,3 +378,6 @@ func (r *Recorder) Troubles() []error {
 	defer r.mu.Unlock()
 	return slices.Clone(r.mu.trouble)
 }
+
+// TroublesLocked is Troubles for use inside Wait.
+func (r *Recorder) TroublesLocked() []error { return r.mu.trouble }
