@@ -126,7 +126,9 @@ func (r *router) add(row int) int32 {
 	return n
 }
 
-// pathPart gives the folder of a value, escaped as Iceberg does.
+// pathPart gives the folder of a value, escaped as Iceberg does, but with a tilde for the percent sign. Some file systems
+// decode percent escapes in a path and some do not: a value with a slash would make folders of its own, one with ".."
+// could leave the table's, and other engines would look for the file under another name.
 func (pf *partField) pathPart(val any) string {
 	text := "null"
 	switch v := val.(type) {
@@ -136,7 +138,7 @@ func (pf *partField) pathPart(val any) string {
 	default:
 		text = pf.transform.ToHumanStrType(pf.transform.ResultType(pf.source), v)
 	}
-	return url.QueryEscape(pf.name) + "=" + url.QueryEscape(text)
+	return strings.ReplaceAll(url.QueryEscape(pf.name)+"="+url.QueryEscape(text), "%", "~")
 }
 
 // logicalTypes are Avro's logical types of the partition fields, which a DataFile carries beside the values.
