@@ -57,6 +57,9 @@ func Ensure(ctx context.Context, cat catalog.Catalog, ident table.Identifier, de
 	if exists, lerr := tableExists(ctx, cat, ident); lerr == nil && exists {
 		return false, nil
 	}
+	if strings.Contains(err.Error(), "no default path set") {
+		err = fmt.Errorf("the catalog does not know where to put it; write catalog.warehouse: %w", err)
+	}
 	return false, fmt.Errorf("create table %s: %w", name, err)
 }
 

@@ -32,11 +32,33 @@ func ParsePartition(schema *iceberg.Schema, by []string) (*iceberg.PartitionSpec
 		id := iceberg.PartitionDataIDStart + i
 		opts = append(opts, iceberg.AddPartitionFieldBySourceID(f.source.ID, f.name, f.transform, schema, &id))
 	}
+	if err := oneDecimal(schema, by); err != nil {
+		return nil, err
+	}
 	spec, err := iceberg.NewPartitionSpecOpts(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("partition fields %s: %w", strings.Join(by, ", "), err)
 	}
 	return &spec, nil
+}
+
+// oneDecimal refuses what iceberg-go can't write: it gives the Avro types of all decimals in a partition tuple one name.
+func oneDecimal(schema *iceberg.Schema, by []string) error {
+	first := ""
+	for _, text := range by {
+		f, err := parsePartitionField(schema, text)
+		if err != nil {
+			return err
+		}
+		if _, ok := f.transform.ResultType(f.source.Type).(iceberg.DecimalType); !ok {
+			continue
+		}
+		if first != "" {
+			return fmt.Errorf("partition fields %q and %q: only one may have decimal values; take a bucket of the other", first, text)
+		}
+		first = text
+	}
+	return nil
 }
 
 type partitionField struct {
