@@ -1,0 +1,215 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stormfloe/floe/committer"
+)
+
+// metrics are those of one run. They carry topology and table as constant labels and the task as a variable one.
+type metrics struct {
+	reg        prometheus.Registerer
+	collectors []prometheus.Collector
+
+	recordsWritten, recordsFiltered, filesSealed, bytesSealed *prometheus.CounterVec
+	filesCommitted, bytesCommitted, rowsCommitted             *prometheus.CounterVec
+	commits, commitFailures, rewinds, writeFailures           *prometheus.CounterVec
+	attempts                                                  *prometheus.CounterVec
+	commitSeconds, sealSeconds                                *prometheus.HistogramVec
+	pendingFiles                                              *prometheus.GaugeVec
+	oldest                                                    *ages
+}
+
+// latencies are the buckets of commits and seals: 5 ms to 80 s.
+var latencies = prometheus.ExponentialBuckets(0.005, 2, 15)
+
+func newMetrics(reg prometheus.Registerer, topology, table string) (*metrics, error) {
+	m := &metrics{}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "floe", Name: name, Help: help},
+			append([]string{"task"}, labels...))
+		m.collectors = append(m.collectors, c)
+		return c
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "floe", Name: name, Help: help, Buckets: latencies}, []string{"task"})
+		m.collectors = append(m.collectors, h)
+		return h
+	}
+	m.recordsWritten = counter("records_written_total", "Records in sealed batches.")
+	m.recordsFiltered = counter("records_filtered_total", "Records that yield no row by rule, in sealed batches.")
+	m.filesSealed = counter("data_files_sealed_total", "Data files of sealed batches.")
+	m.bytesSealed = counter("bytes_sealed_total", "Bytes of the data files of sealed batches.")
+	m.writeFailures = counter("write_failures_total", "Open batches that were dropped because a file could not be written.")
+	m.rewinds = counter("rewinds_total", "Times that a task went back to the table's positions.", "cause")
+	m.filesCommitted = counter("data_files_committed_total", "Data files that became visible.")
+	m.bytesCommitted = counter("bytes_committed_total", "Bytes of the data files that became visible.")
+	m.rowsCommitted = counter("rows_committed_total", "Rows that became visible.")
+	m.commits = counter("commits_total", "Group commits that landed.")
+	m.commitFailures = counter("commit_failures_total", "Group commits that failed for good; their input is read again.")
+	m.attempts = counter("commit_attempts_total", "Commit attempts by what became of them.", "outcome")
+	m.commitSeconds = histogram("commit_duration_seconds", "From the first attempt of a group commit until it landed.")
+	m.sealSeconds = histogram("seal_duration_seconds", "Closing the files of a batch.")
+	m.pendingFiles = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "floe", Name: "pending_data_files",
+		Help: "Data files of sealed batches that are not visible yet."}, []string{"task"})
+	m.oldest = newAges()
+	m.collectors = append(m.collectors, m.pendingFiles, m.oldest)
+	return m, m.register(reg, topology, table)
+}
+
+func (m *metrics) register(reg prometheus.Registerer, topology, table string) error {
+	if reg == nil {
+		return nil
+	}
+	m.reg = prometheus.WrapRegistererWith(prometheus.Labels{"topology": topology, "table": table}, reg)
+	for i, c := range m.collectors {
+		if err := m.reg.Register(c); err != nil {
+			m.collectors = m.collectors[:i]
+			m.unregister()
+			var twice prometheus.AlreadyRegisteredError
+			if errors.As(err, &twice) {
+				return fmt.Errorf("topology: another topology %q on table %s runs on the same metrics registry", topology, table)
+			}
+			return fmt.Errorf("topology: register metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// unregister takes the metrics off the registry, so that another run can bring its own.
+func (m *metrics) unregister() {
+	if m == nil || m.reg == nil {
+		return
+	}
+	for _, c := range m.collectors {
+		m.reg.Unregister(c)
+	}
+}
+
+// ages is the gauge of how long the oldest sealed batch has waited. It is computed when it is read, so that it grows
+// also while a commit hangs.
+type ages struct {
+	desc *prometheus.Desc
+	mu   struct {
+		sync.Mutex
+		since map[string]time.Time
+	}
+}
+
+func newAges() *ages {
+	a := &ages{desc: prometheus.NewDesc("floe_oldest_pending_age_seconds",
+		"How long the oldest sealed batch has waited to become visible; the one to alert on.", []string{"task"}, nil)}
+	a.mu.since = map[string]time.Time{}
+	return a
+}
+
+func (a *ages) set(task string, since time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.since[task] = since
+}
+
+// Describe is prometheus.Collector's.
+func (a *ages) Describe(ch chan<- *prometheus.Desc) { ch <- a.desc }
+
+// Collect is prometheus.Collector's.
+func (a *ages) Collect(ch chan<- prometheus.Metric) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for task, since := range a.mu.since {
+		age := 0.0
+		if !since.IsZero() {
+			age = max(0, time.Since(since).Seconds())
+		}
+		ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, age, task)
+	}
+}
+
+// observer turns a committer's events into metrics and status.
+type observer struct {
+	r    *run
+	i    int
+	task string
+}
+
+func newObserver(r *run, cc committer.Config) *observer {
+	o := &observer{r: r, i: cc.Task, task: fmt.Sprintf("%s/%d", cc.Component, cc.Task)}
+	r.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Committer = o.task })
+	return o
+}
+
+func (o *observer) Committed(files int, rows, bytes int64, d time.Duration) {
+	if m := o.r.met; m != nil {
+		m.commits.WithLabelValues(o.task).Inc()
+		m.filesCommitted.WithLabelValues(o.task).Add(float64(files))
+		m.rowsCommitted.WithLabelValues(o.task).Add(float64(rows))
+		m.bytesCommitted.WithLabelValues(o.task).Add(float64(bytes))
+		m.commitSeconds.WithLabelValues(o.task).Observe(d.Seconds())
+	}
+	now := time.Now()
+	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		c.LastCommit = &now
+		c.Commits++
+		c.Rows += rows
+		c.Files += int64(files)
+		c.Bytes += bytes
+	})
+	o.r.state.setTrouble(o.task, nil)
+}
+
+func (o *observer) CommitFailed(err error) {
+	if m := o.r.met; m != nil {
+		m.commitFailures.WithLabelValues(o.task).Inc()
+	}
+	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Failures++ })
+	o.r.state.setError(err)
+}
+
+func (o *observer) Outcome(kind string) {
+	if m := o.r.met; m != nil {
+		m.attempts.WithLabelValues(o.task, kind).Inc()
+	}
+}
+
+func (o *observer) Pending(files int, oldest time.Time) {
+	if m := o.r.met; m != nil {
+		m.pendingFiles.WithLabelValues(o.task).Set(float64(files))
+		m.oldest.set(o.task, oldest)
+	}
+	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		c.PendingFiles, c.OldestPending = files, nil
+		if !oldest.IsZero() {
+			c.OldestPending = &oldest
+		}
+	})
+}
+
+func (o *observer) Trouble(err error) { o.r.trouble(o.task, err) }
+
+// trouble notes and logs a passing failure of a part, or with nil its end; the same one is logged once.
+func (r *run) trouble(part string, err error) {
+	if !r.state.setTrouble(part, err) {
+		return
+	}
+	if err == nil {
+		r.log.Info("trouble has passed", "part", part)
+		return
+	}
+	r.log.Warn("trouble", "part", part, "error", err)
+}
+
+func tableName(tbl *table.Table) string {
+	if tbl == nil {
+		return ""
+	}
+	return strings.Join(slices.Clone(tbl.Identifier()), ".")
+}

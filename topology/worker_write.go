@@ -1,0 +1,244 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/writer"
+)
+
+// staleAfterReopen is how long after a reopen batches that do not join up are taken for old ones and dropped; later
+// ones make the source reopen again.
+const staleAfterReopen = 5 * time.Second
+
+// progress does all that can be done without another event: append the batch in hand, seal what is due.
+func (w *worker) progress(life context.Context) {
+	if !w.resumeAt.IsZero() && !time.Now().Before(w.resumeAt) {
+		w.resumeAt = time.Time{}
+	}
+	for w.batch != nil && w.free() && life.Err() == nil {
+		w.append(life)
+	}
+	if w.free() && life.Err() == nil && w.task.Due(time.Now()) {
+		w.seal(life, false)
+	}
+	w.hurry(life)
+}
+
+// append gives the batch in hand to the task, up to the next threshold.
+func (w *worker) append(life context.Context) {
+	b := w.batch
+	p := b.Range.Partition
+	tr := w.at[p]
+	if w.r.replayable && (tr == nil || tr.stopped) {
+		w.drop()
+		return
+	}
+	if !w.use() {
+		return
+	}
+	done, err := w.task.Append(life, b)
+	switch {
+	case err != nil:
+		w.appendFailed(life, b, err)
+	case !done:
+		if !w.seal(life, false) {
+			w.writeFailed(life, fmt.Errorf("task %s: a threshold was crossed by nothing", w.name))
+		}
+	case w.r.replayable:
+		tr.read = max(tr.read, b.Range.To)
+		w.drop()
+	default:
+		w.open = append(w.open, b.Range)
+		w.drop()
+	}
+}
+
+// appendFailed decides what an error of Append means. The batch in hand is given up in any case: what is still wanted
+// of it is delivered again.
+func (w *worker) appendFailed(life context.Context, b *source.Batch, err error) {
+	var bad *writer.BadRecord
+	var gap *writer.GapError
+	p := b.Range.Partition
+	switch {
+	case errors.As(err, &bad):
+		w.badRecord(life, bad)
+	case errors.As(err, &gap):
+		w.drop()
+		w.reopenAfterGap(p, gap.Want)
+	default:
+		w.writeFailed(life, err)
+	}
+}
+
+// badRecord stops the topology. What lies before the record is sealed, so that the table ends right at it.
+func (w *worker) badRecord(life context.Context, bad *writer.BadRecord) {
+	if tr := w.at[bad.Partition]; tr != nil {
+		tr.read = max(tr.read, bad.Position)
+		tr.stopped = true
+	}
+	w.r.state.stop(bad.Partition, bad)
+	w.drop()
+	w.seal(life, true)
+	w.r.fail(fmt.Errorf("%w. Everything before it is in the table. "+
+		"Mend or skip the record, or the schema, and start again", bad))
+}
+
+// reopenAfterGap makes the source deliver from where the task stands. Right after a reopen old batches are on their
+// way: they are dropped without asking again.
+func (w *worker) reopenAfterGap(p source.Partition, want source.Position) {
+	tr := w.at[p]
+	if tr == nil || (!tr.reopenedAt.IsZero() && time.Since(tr.reopenedAt) < staleAfterReopen) {
+		return
+	}
+	w.r.log.Warn("a batch does not join up, reading again", "task", w.name, "partition", p.String(), "position", int64(want))
+	w.r.met.rewound(w.name, "gap")
+	tr.reopenedAt = time.Now()
+	w.r.cfg.Source.Reopen(p, want)
+}
+
+// writeFailed drops the open batch after an I/O error and has its input delivered again, after a pause that grows.
+// Sealed batches are not touched by it: the open one begins where they end.
+func (w *worker) writeFailed(life context.Context, err error) {
+	if life.Err() != nil {
+		return
+	}
+	w.lose()
+	w.task.Discard(life)
+	wait := backoff(w.failures)
+	w.failures++
+	w.resumeAt = time.Now().Add(wait)
+	w.r.met.writeFailed(w.name)
+	w.r.trouble(w.name, fmt.Errorf("task %s cannot write, failure %d in a row: %w", w.name, w.failures, err))
+	w.redeliverOpen()
+}
+
+// redeliverOpen makes the source deliver again what the open batch held, which has just been dropped.
+func (w *worker) redeliverOpen() {
+	for _, p := range sortedPartitions(w.at) {
+		tr := w.at[p]
+		if tr.stopped || !w.r.replayable {
+			continue
+		}
+		tr.read, tr.reopenedAt = tr.sealed, time.Now()
+		w.r.cfg.Source.Reopen(p, tr.sealed)
+	}
+	w.r.acks.nack(w.open)
+	w.open = nil
+}
+
+// use gives the task the newest metadata, which takes effect with its next batch. A table that has become one that
+// can't be written stops the topology.
+func (w *worker) use() bool {
+	tbl := w.sink.Table()
+	if tbl == nil || tbl == w.table {
+		return true
+	}
+	if w.table == nil || tbl.MetadataLocation() != w.table.MetadataLocation() {
+		if err := w.r.parts.check(tbl); err != nil {
+			w.halt(fmt.Errorf("the table has changed: %w", err))
+			return false
+		}
+	}
+	w.table = tbl
+	w.task.Use(tbl)
+	return true
+}
+
+// halt stops the topology and takes nothing more: what is open can't be sealed or would not be committed.
+func (w *worker) halt(err error) {
+	w.stopped = true
+	w.drop()
+	w.r.fail(err)
+}
+
+// seal closes the open batch and sends its descriptor off. It reports false where there was nothing to seal or sealing
+// failed.
+func (w *worker) seal(life context.Context, flush bool) bool {
+	if w.rewinding || w.stopped {
+		return false
+	}
+	began := time.Now()
+	d, err := w.task.Seal(life)
+	if err != nil {
+		w.writeFailed(life, err)
+		return true
+	}
+	if d == nil {
+		return false
+	}
+	w.failures = 0
+	w.r.trouble(w.name, nil)
+	w.sealed(d, time.Since(began))
+	w.send(d, flush)
+	w.use()
+	return true
+}
+
+// sealed notes how far the sealed batches reach.
+func (w *worker) sealed(d *descriptor.Descriptor, took time.Duration) {
+	var filtered int64
+	for _, in := range d.Inputs {
+		filtered += in.Filtered
+		if tr := w.at[in.Range.Partition]; tr != nil {
+			tr.sealed = in.Range.To
+			tr.read = max(tr.read, in.Range.To)
+		}
+	}
+	w.r.met.sealed(w.name, d, filtered, took)
+}
+
+// send queues a descriptor for the submitter.
+func (w *worker) send(d *descriptor.Descriptor, flush bool) {
+	f := &flight{
+		epoch: w.epoch, flush: flush,
+		weight: descriptorWeight + int64(len(d.Files))*fileWeight,
+		ranges: w.open,
+	}
+	w.open = nil
+	for _, in := range d.Inputs {
+		f.ranges = append(f.ranges, in.Range)
+	}
+	f.sub = committer.Submission{
+		Descriptor: d, Owner: w.name, Epoch: w.epoch,
+		Done: func(o committer.Outcome) { w.answers.put(answer{f, o}) },
+	}
+	w.flights[f] = struct{}{}
+	w.weight += f.weight
+	w.queue = append(w.queue, f)
+	if w.full() {
+		w.flush()
+	}
+}
+
+// hurry seals and flushes once every partition of the task was read up to its target: all that is left to wait for
+// would be the seal's age and the committer's interval.
+func (w *worker) hurry(life context.Context) {
+	if w.r.targets == nil || w.batch != nil || w.rewinding || w.stopped || len(w.at) == 0 {
+		return
+	}
+	open := false
+	for p, tr := range w.at {
+		if tr.stopped {
+			continue
+		}
+		target := w.r.targets[p]
+		if tr.read < target {
+			w.hurried = false
+			return
+		}
+		open = open || (tr.sealed < target && tr.sealed < tr.read)
+	}
+	switch {
+	case open:
+		w.seal(life, true)
+	case !w.hurried:
+		w.flush()
+	}
+	w.hurried = true
+}
