@@ -96,7 +96,7 @@ func (d *decompressor) zstd(dst, src []byte) ([]byte, error) {
 		d.zs = zs
 	}
 	out, err := d.zs.DecodeAll(src, dst)
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
 		err = errTooLarge
 	}
 	return out, err

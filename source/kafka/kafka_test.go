@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kversion"
 	"go.uber.org/goleak"
 
 	"github.com/stormfloe/floe/internal/kafkatest"
@@ -45,8 +47,24 @@ func newSource(t *testing.T, cfg kafka.Config) *kafka.Source {
 }
 
 func TestConformance(t *testing.T) {
+	for name, versions := range map[string]*kversion.Versions{
+		"newest": nil,
+		"4.0":    kversion.V4_0_0(),
+		"2.8, the first with topic ids but not in fetches": kversion.V2_8_0(),
+		"2.4, without topic ids":                           kversion.V2_4_0(),
+		"1.0, without leader epochs":                       kversion.V1_0_0(),
+	} {
+		t.Run(name, func(t *testing.T) { conformance(t, versions) })
+	}
+}
+
+func conformance(t *testing.T, versions *kversion.Versions) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Fixture {
-		k := kafkatest.Start(t, kafkatest.Options{Brokers: 2})
+		o := kafkatest.Options{Brokers: 2}
+		if versions != nil {
+			o.More = append(o.More, kfake.MaxVersions(versions))
+		}
+		k := kafkatest.Start(t, o)
 		k.CreateTopic("topic", 2)
 		var txns atomic.Int32
 		return sourcetest.Fixture{

@@ -76,9 +76,17 @@ func (d *decoder) rollback(m mark) {
 	}
 }
 
+// varint is binary.Varint with a short way for the one byte that most of them are.
+func varint(b []byte) (int64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return int64(b[0]>>1) ^ -int64(b[0]&1), 1
+	}
+	return binary.Varint(b)
+}
+
 // cutRecord splits off one record, without its length.
 func cutRecord(b []byte) (rec, rest []byte, ok bool) {
-	n, k := binary.Varint(b)
+	n, k := varint(b)
 	if k <= 0 || n < 0 || n > int64(len(b)-k) {
 		return nil, nil, false
 	}
@@ -92,12 +100,12 @@ func parseRecord(b []byte, r *source.Record, hs []source.Header) (offset, time i
 		return 0, 0, hs, false
 	}
 	b = b[1:] // attributes: unused
-	time, k := binary.Varint(b)
+	time, k := varint(b)
 	if k <= 0 {
 		return 0, 0, hs, false
 	}
 	b = b[k:]
-	if offset, k = binary.Varint(b); k <= 0 || offset < 0 {
+	if offset, k = varint(b); k <= 0 || offset < 0 {
 		return 0, 0, hs, false
 	}
 	if r.Key, b, ok = cutBytes(b[k:]); !ok {
@@ -106,7 +114,7 @@ func parseRecord(b []byte, r *source.Record, hs []source.Header) (offset, time i
 	if r.Value, b, ok = cutBytes(b); !ok {
 		return 0, 0, hs, false
 	}
-	n, k := binary.Varint(b)
+	n, k := varint(b)
 	if k <= 0 || n < 0 || n > int64(len(b)-k)/2 {
 		return 0, 0, hs, false
 	}
@@ -130,7 +138,7 @@ func parseRecord(b []byte, r *source.Record, hs []source.Header) (offset, time i
 
 // cutBytes reads a length and that many bytes; nil where the length is -1.
 func cutBytes(b []byte) (v, rest []byte, ok bool) {
-	n, k := binary.Varint(b)
+	n, k := varint(b)
 	if k <= 0 || n < -1 || n > int64(len(b)-k) {
 		return nil, nil, false
 	}

@@ -248,7 +248,7 @@ func TestTLS(t *testing.T) {
 		k := kafkatest.Start(t, kafkatest.Options{})
 		cfg := config(k, "topic")
 		cfg.TLS = &tls.Config{RootCAs: pool}
-		cfg.StartupTimeout = time.Millisecond
+		cfg.StartupTimeout, cfg.DialTimeout = time.Millisecond, 200*time.Millisecond // kfake waits for more
 		wantFatal(t, outcome(t, cfg), "TLS")
 	})
 }
