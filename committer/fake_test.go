@@ -43,6 +43,9 @@ type memCat struct {
 	// onCommit, where set, decides about a request: it may apply it, now or later, and gives the answer.
 	onCommit func(apply func() (table.Metadata, string, error)) (table.Metadata, string, error)
 	onLoad   func() error
+	// last are the updates of the request at hand; a request that names a file with refused in its path is bad.
+	last    []table.Update
+	refused string
 }
 
 func (c *memCat) LoadTable(context.Context, table.Identifier) (*table.Table, error) {
@@ -70,6 +73,7 @@ func (c *memCat) CommitTable(_ context.Context, _ table.Identifier, reqs []table
 	apply := func() (table.Metadata, string, error) { return c.apply(reqs, ups) }
 	c.mu.Lock()
 	hook := c.onCommit
+	c.last = ups
 	c.mu.Unlock()
 	if hook != nil {
 		return hook(apply)
@@ -238,11 +242,16 @@ func (w *world) batch(topology string, ranges ...source.Range) *descriptor.Descr
 	path += fmt.Sprintf("-n%d.parquet", w.nr)
 	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
 	w.must(os.WriteFile(path, []byte("rows"), 0o644))
-	b, err := iceberg.NewDataFileBuilder(w.table().Spec(), iceberg.EntryContentData, path, iceberg.ParquetFile, nil, nil, nil,
-		max(d.Rows, 1), 4)
-	w.must(err)
-	d.Files, d.Bytes = []iceberg.DataFile{b.Build()}, 4
+	d.Files, d.Bytes = []iceberg.DataFile{w.file(path)}, 4
 	return d
+}
+
+// file describes a data file of four bytes.
+func (w *world) file(path string) iceberg.DataFile {
+	w.t.Helper()
+	b, err := iceberg.NewDataFileBuilder(w.table().Spec(), iceberg.EntryContentData, path, iceberg.ParquetFile, nil, nil, nil, 1, 4)
+	w.must(err)
+	return b.Build()
 }
 
 // empty is a batch whose ranges hold no row.
@@ -479,3 +488,44 @@ func (w *world) want(ch <-chan Outcome, v Verdict) Outcome {
 }
 
 var errGateway = errors.New("502 bad gateway")
+
+// refuse makes bad say so of requests that add a file with this in its path.
+func (w *world) refuse(path string) { w.cat.refused = path }
+
+// bad looks into the manifests of the request at hand.
+func (w *world) bad() bool {
+	w.cat.mu.Lock()
+	defer w.cat.mu.Unlock()
+	b, err := json.Marshal(w.cat.last)
+	w.must(err)
+	var ups []struct {
+		Snapshot *table.Snapshot `json:"snapshot"`
+	}
+	w.must(json.Unmarshal(b, &ups))
+	for _, u := range ups {
+		if u.Snapshot == nil {
+			continue
+		}
+		ms, err := u.Snapshot.Manifests(iceio.LocalFS{})
+		w.must(err)
+		for _, m := range ms {
+			es, err := m.FetchEntries(iceio.LocalFS{}, true)
+			w.must(err)
+			for _, e := range es {
+				if strings.Contains(e.DataFile().FilePath(), w.cat.refused) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func mustFS(t *testing.T, tbl *table.Table) iceio.IO {
+	t.Helper()
+	fio, err := tbl.FS(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fio
+}

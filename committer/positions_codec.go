@@ -146,7 +146,7 @@ func (t topicValue) decode(p source.Partition, at map[source.Partition]Progress)
 		{"filtered", t.Filtered, func(g *Progress, v int64) { g.Filtered = v }},
 		{"skipped", t.Skipped, func(g *Progress, v int64) { g.Skipped = v }},
 		{"behind", t.Behind, func(g *Progress, v int64) {
-			if t.Latest != nil {
+			if t.Latest != nil && v >= 0 && v <= *t.Latest {
 				g.MaxTimestampMs = *t.Latest - v
 			}
 		}},
@@ -174,7 +174,7 @@ func (t topicValue) rows(p source.Partition, at map[source.Partition]Progress) e
 		p.ID = int32(id)
 		g := at[p]
 		g.Rows = int64(g.Next) - int64(g.Start) - g.Rejects - g.Filtered - g.Skipped
-		if g.Rows < 0 || g.Rejects < 0 || g.Filtered < 0 || g.Skipped < 0 {
+		if g.Next < 0 || g.Start < 0 || g.Rows < 0 || g.Rejects < 0 || g.Filtered < 0 || g.Skipped < 0 {
 			return fmt.Errorf("partition %d: counts do not add up to its position", id)
 		}
 		at[p] = g

@@ -28,6 +28,9 @@ func (c *Committer) Settle(ctx context.Context, ps []source.Partition) error {
 	}
 	defer c.give()
 	v, err := c.seek(ctx)
+	if err == nil && v.stop != nil {
+		err = v.stop
+	}
 	if err != nil {
 		return err
 	}
