@@ -1,0 +1,18 @@
+// Package harness runs whole topologies in the process, on a memory source, an in-memory catalog and in-memory files, and
+// compares what their table holds with what was produced.
+//
+//	w := harness.New(t, harness.Shape{Partitions: 3})
+//	w.Produce(100)
+//	plan := fault.New(fault.At(17, fault.Crash))
+//	w.Live(t, w.Config(plan), plan)            // dies at the seventeenth external effect
+//	w.CatchUp(t, w.Config(nil))                // the next life
+//	w.Check(t)                                 // every record once, in every snapshot
+//
+// A World is what is durable: the source's log, the catalog and the files. A life is a topology on it; a fault.Plan
+// between the two makes it die or its requests fail.
+//
+// # What Check holds
+//
+// In every snapshot of the branch's history, for each topology: the rows are exactly those of the records below the
+// positions that the snapshot carries, each once and with its payload, and no position is lower than in the parent.
+package harness
