@@ -159,17 +159,17 @@ def row(part, i):
 
 
 def produce(broker, topic, partitions, n, first=0):
-    """n committed records a partition, in transactions of 500, with an aborted one between each two."""
+    """n committed records a partition, in transactions of 1,000, with an aborted one between each two."""
     admin = AdminClient({"bootstrap.servers": broker})
     if first == 0:
         for f in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
             f.result()
     p = Producer({"bootstrap.servers": broker, "transactional.id": f"tx-{topic}", "compression.type": "lz4"})
     p.init_transactions()
-    for lo in range(first, first + n, 500):
+    for lo in range(first, first + n, 1000):
         p.begin_transaction()
         for part in range(partitions):
-            for i in range(lo, min(lo + 500, first + n)):
+            for i in range(lo, min(lo + 1000, first + n)):
                 p.produce(topic, json.dumps(row(part, i)).encode(), partition=part)
         p.commit_transaction()
         p.begin_transaction()
@@ -183,15 +183,15 @@ def produce(broker, topic, partitions, n, first=0):
 def config(path, name, broker, topic, catalog):
     cfg = {
         "name": name,
-        "source": {"kafka": {"brokers": [broker], "topics": [topic]}},
+        "source": {"kafka": {"brokers": [broker], "topics": [topic], "session_timeout": "6s"}},
         "catalog": catalog,
         "table": {"name": f"db.{topic}", "create": {
             "schema": [{"name": "id", "type": "long", "required": True}, {"name": "region", "type": "string"},
                        {"name": "amount", "type": "decimal(9,2)"}, {"name": "event_time", "type": "timestamptz"},
                        {"name": "note", "type": "string"}],
             "partition_by": ["region", "month(event_time)"]}},
-        "writer": {"tasks": 2, "seal": {"records": 700, "interval": "1s"}},
-        "committer": {"interval": "200ms"},
+        "writer": {"tasks": 2, "seal": {"records": 400, "interval": "1s"}},
+        "committer": {"interval": "100ms"},
         "http": {"listen": "off"},
     }
     with open(path, "w") as f:
@@ -249,7 +249,7 @@ def check(name, table, partitions, n):
             raise SystemExit(f"{name}: filter on region {region!r} finds {count} rows, not {expect}")
 
 
-def scenario(floe, d, name, broker, catalog, load, partitions=4, n=3000):
+def scenario(floe, d, name, broker, catalog, load, partitions=4, n=10000):
     topic = f"orders_{name.replace('-', '_')}"
     log = f"{d}/{name}.log"
     produce(broker, topic, partitions, n)
@@ -257,7 +257,7 @@ def scenario(floe, d, name, broker, catalog, load, partitions=4, n=3000):
     validate = subprocess.run([floe, "validate", cfg], capture_output=True, text=True, timeout=120)
     if validate.returncode != 0:
         raise SystemExit(f"{name}: floe validate: {validate.stdout}{validate.stderr}")
-    for seconds in (2.0, 3.0, 4.0):
+    for seconds in (1.5, 8.0, 9.5):  # a dead member holds the group up for its session, 6 s
         kill_while_running(floe, cfg, log, seconds)
     code = run(floe, cfg, log)
     if code != 0:
@@ -287,14 +287,14 @@ def main():
         if "sqlite" in only:
             wh = f"file://{d}/wh"
             scenario(o.floe, d, "sqlite", broker, {"type": "sqlite", "uri": f"{d}/catalog.db", "warehouse": wh},
-                     lambda t: SqlCatalog("floe", uri=f"sqlite:///{d}/catalog.db", warehouse=wh).load_table(t))
+                     lambda t: SqlCatalog("default", uri=f"sqlite:///{d}/catalog.db", warehouse=wh).load_table(t))
         if "postgres" in only:
             port = postgres(d)
             wh = f"file://{d}/pgwh"
             scenario(o.floe, d, "postgres", broker,
                      {"type": "postgres", "uri": f"postgres://floe:s3cret%2Fword@127.0.0.1:{port}/postgres?sslmode=disable",
                       "warehouse": wh},
-                     lambda t: SqlCatalog("floe", uri=f"postgresql+psycopg2://floe:s3cret%2Fword@127.0.0.1:{port}/postgres",
+                     lambda t: SqlCatalog("default", uri=f"postgresql+psycopg2://floe:s3cret%2Fword@127.0.0.1:{port}/postgres",
                                           warehouse=wh).load_table(t))
         if "rest-s3" in only:
             s3url = s3(d)
