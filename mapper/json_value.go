@@ -16,8 +16,11 @@ func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 	}
 	guess := &n.first
 	for {
-		var kid *jsonNode
-		if kid, i = m.member(n, &guess, b, i); i < 0 {
+		kid := *guess
+		if kid != nil && kid.key != "" && len(b)-i >= len(kid.key) && string(b[i:i+len(kid.key)]) == kid.key {
+			i += len(kid.key)
+			guess = &kid.next
+		} else if kid, guess, i = m.member(n, guess, b, i); i < 0 {
 			return i
 		}
 		if kid == nil {
@@ -53,38 +56,32 @@ func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 
 var faultTwice = &fault{CodeDuplicateKey, "the key is there twice"}
 
-// member reads a key and its colon. It gives the kid of that name, nil where there is none. *guess is where the guess for
-// this place in the object is kept; it is corrected, and moved on to the next place.
-func (m *jsonMapper) member(n *jsonNode, guess ***jsonNode, b []byte, i int) (*jsonNode, int) {
-	if g := **guess; g != nil {
-		if k := g.key; k != "" && len(b)-i >= len(k) && string(b[i:i+len(k)]) == k {
-			*guess = &g.next
-			return g, i + len(k)
-		}
+// member reads a key and its colon where the guess at *guess was wrong. It gives the kid of that name, nil where there is
+// none, and where the guess for the next place is kept.
+func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int) (*jsonNode, **jsonNode, int) {
+	if g := *guess; g != nil && g.next != nil {
 		// One member was left out: try the one behind it before the index.
-		if g = g.next; g != nil {
-			if k := g.key; k != "" && len(b)-i >= len(k) && string(b[i:i+len(k)]) == k {
-				*guess = &g.next
-				return g, i + len(k)
-			}
+		g = g.next
+		if k := g.key; k != "" && len(b)-i >= len(k) && string(b[i:i+len(k)]) == k {
+			return g, &g.next, i + len(k)
 		}
 	}
 	if i >= len(b) || b[i] != '"' {
-		return nil, m.syntax(b, i, "a key was expected")
+		return nil, nil, m.syntax(b, i, "a key was expected")
 	}
 	key, i := m.str(nil, b, i+1)
 	if i < 0 {
-		return nil, i
+		return nil, nil, i
 	}
 	kid := n.members[string(key)]
 	if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
-		return nil, m.syntax(b, i, "a colon was expected")
+		return nil, nil, m.syntax(b, i, "a colon was expected")
 	}
 	if kid != nil {
-		**guess = kid
-		*guess = &kid.next
+		*guess = kid
+		guess = &kid.next
 	}
-	return kid, i + 1
+	return kid, guess, i + 1
 }
 
 // complete fills the members that the object did not have.
@@ -138,7 +135,17 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 	}
 	switch n.kind {
 	case String:
-		return m.stringValue(n, b, i)
+		if b[i] != '"' {
+			return m.mismatch(n, b, i, faultNotString)
+		}
+		j, high := scanString(b, i+1)
+		if j >= len(b) || b[j] != '"' || high != 0 {
+			return m.textValue(n, b, i+1, j)
+		}
+		c.Data = append(c.Data, b[i+1:j]...)
+		c.Off = append(c.Off, int32(len(c.Data)))
+		c.Len++
+		return j + 1
 	case Long:
 		v, end := m.integer(n, b, i)
 		if end < 0 {
@@ -196,214 +203,4 @@ func (m *jsonMapper) mismatch(n *jsonNode, b []byte, i int, f *fault) int {
 		}
 	}
 	return m.syntax(b, i, "a value was expected")
-}
-
-var (
-	faultNotString = &fault{CodeType, "not a string"}
-	faultNotObject = &fault{CodeType, "not an object"}
-	faultNotArray  = &fault{CodeType, "not an array"}
-)
-
-func (m *jsonMapper) stringValue(n *jsonNode, b []byte, i int) int {
-	if b[i] != '"' {
-		return m.mismatch(n, b, i, faultNotString)
-	}
-	c := n.col
-	j, high := scanString(b, i+1)
-	if j < len(b) && b[j] == '"' && (high == 0 || utf8.Valid(b[i+1:j])) {
-		c.Data = append(c.Data, b[i+1:j]...)
-		j++
-	} else {
-		var f *fault
-		if c.Data, j, f = unescape(c.Data, b, i+1); f != nil {
-			return m.badString(n, j, f)
-		}
-	}
-	c.Off = append(c.Off, int32(len(c.Data)))
-	c.Len++
-	return j
-}
-
-// literal gives the number at b[i:] as it is written.
-func (m *jsonMapper) literal(n *jsonNode, b []byte, i int, f *fault) ([]byte, int) {
-	if b[i] != '-' && b[i]-'0' > 9 {
-		return nil, m.mismatch(n, b, i, f)
-	}
-	end := numberEnd(b, i)
-	if end < 0 {
-		return nil, m.syntax(b, i, "a number that JSON does not have")
-	}
-	return b[i:end], end
-}
-
-// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number.
-func (m *jsonMapper) integer(n *jsonNode, b []byte, i int) (int64, int) {
-	if neg, mant, frac, end := simple(b, i); end > 0 && frac == 0 {
-		if neg {
-			return -int64(mant), end
-		}
-		return int64(mant), end
-	}
-	lit, end := m.literal(n, b, i, faultNotInteger)
-	if end < 0 {
-		return 0, end
-	}
-	v, f := split(lit).int64()
-	if f != nil {
-		return 0, m.fail(n, f)
-	}
-	return v, end
-}
-
-func (m *jsonMapper) double(n *jsonNode, b []byte, i int) int {
-	c := n.col
-	neg, mant, frac, end := simple(b, i)
-	var v float64
-	if end > 0 && mant <= 1<<53 && frac < len(pow10f64) {
-		v = float64(mant) / pow10f64[frac]
-		if neg {
-			v = -v
-		}
-	} else {
-		var lit []byte
-		var f *fault
-		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
-			return end
-		}
-		if v, f = float64Of(lit); f != nil {
-			return m.fail(n, f)
-		}
-	}
-	c.F64 = append(c.F64, v)
-	c.Len++
-	return end
-}
-
-func (m *jsonMapper) float(n *jsonNode, b []byte, i int) int {
-	c := n.col
-	neg, mant, frac, end := simple(b, i)
-	var v float32
-	if end > 0 && mant <= 1<<24 && frac < len(pow10f32) {
-		v = float32(mant) / pow10f32[frac]
-		if neg {
-			v = -v
-		}
-	} else {
-		var lit []byte
-		var f *fault
-		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
-			return end
-		}
-		if v, f = float32Of(lit); f != nil {
-			return m.fail(n, f)
-		}
-	}
-	c.F32 = append(c.F32, v)
-	c.Len++
-	return end
-}
-
-func (m *jsonMapper) boolean(n *jsonNode, b []byte, i int) int {
-	if hasWord(b, i, "true") {
-		n.col.appendBool(true)
-		return i + 4
-	}
-	if hasWord(b, i, "false") {
-		n.col.appendBool(false)
-		return i + 5
-	}
-	return m.mismatch(n, b, i, faultBoolean)
-}
-
-func (m *jsonMapper) structValue(n *jsonNode, b []byte, i, depth int) int {
-	if b[i] != '{' {
-		return m.mismatch(n, b, i, faultNotObject)
-	}
-	if i = m.object(n, b, i, n.col.Len, depth+1); i >= 0 {
-		n.col.Len++
-	}
-	return i
-}
-
-// formed reads the kinds that have a form as text: decimal, date, time, timestamps, uuid, fixed, binary. Some take a number too.
-func (m *jsonMapper) formed(n *jsonNode, b []byte, i int) int {
-	if b[i] != '"' {
-		return m.formedNumber(n, b, i)
-	}
-	t, end := m.str(n, b, i+1)
-	if end < 0 {
-		return end
-	}
-	if f := n.col.appendText(t); f != nil {
-		return m.fail(n, f)
-	}
-	return end
-}
-
-var (
-	faultNotDecimal = &fault{CodeType, "neither a number nor a decimal as text"}
-	faultNotDate    = &fault{CodeType, "neither a date as text nor a number of days since 1970-01-01"}
-	faultNotTime    = &fault{CodeType, "not a time as text (a number would leave its unit open)"}
-	faultNotStamp   = &fault{CodeType, "neither a timestamp as text nor a number of milliseconds since 1970"}
-	faultNotUUID    = &fault{CodeType, "not a UUID as text"}
-	faultNotBytes   = &fault{CodeType, "not bytes as base64 text"}
-)
-
-func (m *jsonMapper) formedNumber(n *jsonNode, b []byte, i int) int {
-	c := n.col
-	switch n.kind {
-	case Decimal:
-		lit, end := m.literal(n, b, i, faultNotDecimal)
-		if end < 0 {
-			return end
-		}
-		var f *fault
-		if c.Data, f = split(lit).decimal(c.Data, c.Field.Type.Precision, c.Field.Type.Scale); f != nil {
-			return m.fail(n, f)
-		}
-		c.Len++
-		return end
-	case Date:
-		return m.days(n, b, i)
-	case Timestamp, TimestampTz, TimestampNs, TimestampTzNs:
-		return m.millis(n, b, i)
-	case Time:
-		return m.mismatch(n, b, i, faultNotTime)
-	case UUID:
-		return m.mismatch(n, b, i, faultNotUUID)
-	}
-	return m.mismatch(n, b, i, faultNotBytes)
-}
-
-func (m *jsonMapper) days(n *jsonNode, b []byte, i int) int {
-	if b[i] != '-' && b[i]-'0' > 9 {
-		return m.mismatch(n, b, i, faultNotDate)
-	}
-	v, end := m.integer(n, b, i)
-	if end < 0 {
-		return end
-	}
-	if v < minDay || v > maxDay {
-		return m.fail(n, faultDateRange)
-	}
-	n.col.I32 = append(n.col.I32, int32(v))
-	n.col.Len++
-	return end
-}
-
-func (m *jsonMapper) millis(n *jsonNode, b []byte, i int) int {
-	if b[i] != '-' && b[i]-'0' > 9 {
-		return m.mismatch(n, b, i, faultNotStamp)
-	}
-	ms, end := m.integer(n, b, i)
-	if end < 0 {
-		return end
-	}
-	v, f := stampMillis(ms, n.kind)
-	if f != nil {
-		return m.fail(n, f)
-	}
-	n.col.I64 = append(n.col.I64, v)
-	n.col.Len++
-	return end
 }

@@ -1,0 +1,229 @@
+package mapper
+
+import "unicode/utf8"
+
+var (
+	faultNotString = &fault{CodeType, "not a string"}
+	faultNotObject = &fault{CodeType, "not an object"}
+	faultNotArray  = &fault{CodeType, "not an array"}
+)
+
+// textValue reads a string that is more than ASCII without escapes; j is where the scan of b[i:] stopped.
+func (m *jsonMapper) textValue(n *jsonNode, b []byte, i, j int) int {
+	c := n.col
+	if j < len(b) && b[j] == '"' && utf8.Valid(b[i:j]) {
+		c.Data = append(c.Data, b[i:j]...)
+		j++
+	} else {
+		var f *fault
+		if c.Data, j, f = unescape(c.Data, b, i); f != nil {
+			return m.badString(n, j, f)
+		}
+	}
+	c.Off = append(c.Off, int32(len(c.Data)))
+	c.Len++
+	return j
+}
+
+// literal gives the number at b[i:] as it is written.
+func (m *jsonMapper) literal(n *jsonNode, b []byte, i int, f *fault) ([]byte, int) {
+	if b[i] != '-' && b[i]-'0' > 9 {
+		return nil, m.mismatch(n, b, i, f)
+	}
+	end := numberEnd(b, i)
+	if end < 0 {
+		return nil, m.syntax(b, i, "a number that JSON does not have")
+	}
+	return b[i:end], end
+}
+
+// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number. Up to 18
+// digits without point and exponent it is read in one go.
+func (m *jsonMapper) integer(n *jsonNode, b []byte, i int) (int64, int) {
+	j := i
+	if b[j] == '-' {
+		j++
+	}
+	s := j
+	var v int64
+	for j < len(b) {
+		d := b[j] - '0'
+		if d > 9 {
+			break
+		}
+		v = v*10 + int64(d)
+		j++
+	}
+	if k := j - s; k == 0 || k > 18 || k > 1 && b[s] == '0' || j < len(b) && (b[j] == '.' || b[j]|0x20 == 'e') {
+		return m.exactInteger(n, b, i)
+	}
+	if s > i {
+		v = -v
+	}
+	return v, j
+}
+
+func (m *jsonMapper) exactInteger(n *jsonNode, b []byte, i int) (int64, int) {
+	lit, end := m.literal(n, b, i, faultNotInteger)
+	if end < 0 {
+		return 0, end
+	}
+	v, f := split(lit).int64()
+	if f != nil {
+		return 0, m.fail(n, f)
+	}
+	return v, end
+}
+
+func (m *jsonMapper) double(n *jsonNode, b []byte, i int) int {
+	c := n.col
+	neg, mant, frac, end := simple(b, i)
+	var v float64
+	if end > 0 && mant <= 1<<53 && frac < len(pow10f64) {
+		v = float64(mant) / pow10f64[frac]
+		if neg {
+			v = -v
+		}
+	} else {
+		var lit []byte
+		var f *fault
+		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
+			return end
+		}
+		if v, f = float64Of(lit); f != nil {
+			return m.fail(n, f)
+		}
+	}
+	c.F64 = append(c.F64, v)
+	c.Len++
+	return end
+}
+
+func (m *jsonMapper) float(n *jsonNode, b []byte, i int) int {
+	c := n.col
+	neg, mant, frac, end := simple(b, i)
+	var v float32
+	if end > 0 && mant <= 1<<24 && frac < len(pow10f32) {
+		v = float32(mant) / pow10f32[frac]
+		if neg {
+			v = -v
+		}
+	} else {
+		var lit []byte
+		var f *fault
+		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
+			return end
+		}
+		if v, f = float32Of(lit); f != nil {
+			return m.fail(n, f)
+		}
+	}
+	c.F32 = append(c.F32, v)
+	c.Len++
+	return end
+}
+
+func (m *jsonMapper) boolean(n *jsonNode, b []byte, i int) int {
+	if hasWord(b, i, "true") {
+		n.col.appendBool(true)
+		return i + 4
+	}
+	if hasWord(b, i, "false") {
+		n.col.appendBool(false)
+		return i + 5
+	}
+	return m.mismatch(n, b, i, faultBoolean)
+}
+
+func (m *jsonMapper) structValue(n *jsonNode, b []byte, i, depth int) int {
+	if b[i] != '{' {
+		return m.mismatch(n, b, i, faultNotObject)
+	}
+	if i = m.object(n, b, i, n.col.Len, depth+1); i >= 0 {
+		n.col.Len++
+	}
+	return i
+}
+
+// formed reads the kinds that have a form as text: decimal, date, time, timestamps, uuid, fixed, binary. Some take a number too.
+func (m *jsonMapper) formed(n *jsonNode, b []byte, i int) int {
+	if b[i] != '"' {
+		return m.formedNumber(n, b, i)
+	}
+	t, end := m.str(n, b, i+1)
+	if end < 0 {
+		return end
+	}
+	if f := n.col.appendText(t); f != nil {
+		return m.fail(n, f)
+	}
+	return end
+}
+
+var (
+	faultNotDecimal = &fault{CodeType, "neither a number nor a decimal as text"}
+	faultNotDate    = &fault{CodeType, "neither a date as text nor a number of days since 1970-01-01"}
+	faultNotTime    = &fault{CodeType, "not a time as text (a number would leave its unit open)"}
+	faultNotStamp   = &fault{CodeType, "neither a timestamp as text nor a number of milliseconds since 1970"}
+	faultNotUUID    = &fault{CodeType, "not a UUID as text"}
+	faultNotBytes   = &fault{CodeType, "not bytes as base64 text"}
+)
+
+func (m *jsonMapper) formedNumber(n *jsonNode, b []byte, i int) int {
+	c := n.col
+	switch n.kind {
+	case Decimal:
+		lit, end := m.literal(n, b, i, faultNotDecimal)
+		if end < 0 {
+			return end
+		}
+		var f *fault
+		if c.Data, f = split(lit).decimal(c.Data, c.Field.Type.Precision, c.Field.Type.Scale); f != nil {
+			return m.fail(n, f)
+		}
+		c.Len++
+		return end
+	case Date:
+		return m.days(n, b, i)
+	case Timestamp, TimestampTz, TimestampNs, TimestampTzNs:
+		return m.millis(n, b, i)
+	case Time:
+		return m.mismatch(n, b, i, faultNotTime)
+	case UUID:
+		return m.mismatch(n, b, i, faultNotUUID)
+	}
+	return m.mismatch(n, b, i, faultNotBytes)
+}
+
+func (m *jsonMapper) days(n *jsonNode, b []byte, i int) int {
+	if b[i] != '-' && b[i]-'0' > 9 {
+		return m.mismatch(n, b, i, faultNotDate)
+	}
+	v, end := m.integer(n, b, i)
+	if end < 0 {
+		return end
+	}
+	if v < minDay || v > maxDay {
+		return m.fail(n, faultDateRange)
+	}
+	n.col.I32 = append(n.col.I32, int32(v))
+	n.col.Len++
+	return end
+}
+
+func (m *jsonMapper) millis(n *jsonNode, b []byte, i int) int {
+	if b[i] != '-' && b[i]-'0' > 9 {
+		return m.mismatch(n, b, i, faultNotStamp)
+	}
+	ms, end := m.integer(n, b, i)
+	if end < 0 {
+		return end
+	}
+	v, f := stampMillis(ms, n.kind)
+	if f != nil {
+		return m.fail(n, f)
+	}
+	n.col.I64 = append(n.col.I64, v)
+	n.col.Len++
+	return end
+}
