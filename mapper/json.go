@@ -183,15 +183,16 @@ func (m *jsonMapper) Map(rec *source.Record, dst *Columns) error {
 		}
 		return &BadRecordError{Code: CodeSize, Reason: "the value is too large for 32-bit offsets"}
 	}
-	if i := m.record(b, dst.Rows); i < 0 {
+	i := m.record(b, dst.Rows)
+	if cap(m.tmp) > keepScratch {
+		m.tmp = nil
+	}
+	if i < 0 {
 		dst.Truncate(dst.Rows)
 		bad := m.bad
 		return &bad
 	}
 	dst.Rows++
-	if cap(m.tmp) > keepScratch {
-		m.tmp = nil
-	}
 	return nil
 }
 
