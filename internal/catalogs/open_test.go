@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,10 +48,11 @@ func makeTable(t *testing.T, cat catalog.Catalog, name string) *table.Table {
 }
 
 func TestSQLiteCatalogKeepsItsTables(t *testing.T) {
+	warehouse := t.TempDir()
 	for _, name := range []string{"catalog.db", "with space.db", "per%20cent?.db", "hash#1.db", "a'b\"c.db", "ünï.db"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			props := map[string]string{"type": "sqlite", "uri": filepath.Join(dir, name), "warehouse": filepath.Join(dir, "wh")}
+			props := map[string]string{"type": "sqlite", "uri": filepath.Join(dir, name), "warehouse": filepath.Join(warehouse, strconv.Itoa(len(name)))}
 			made := makeTable(t, open(t, props), "orders")
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				t.Fatalf("the database is not where the uri says: %v", err)
@@ -144,6 +146,7 @@ func TestWrongConfigurationNamesTheKeyAndTheRemedy(t *testing.T) {
 		"postgres no uri":    {map[string]string{"type": "postgres"}, "uri", "postgres://"},
 		"postgres no db":     {map[string]string{"type": "postgres", "uri": "postgres://h"}, "uri", "names no database"},
 		"rest without uri":   {map[string]string{"type": "rest"}, "", ""},
+		"odd warehouse":      {map[string]string{"type": "sqlite", "uri": dir + "/c.db", "warehouse": dir + "/a b"}, "warehouse", "plain letters"},
 		"strange warehouse":  {map[string]string{"type": "sqlite", "uri": dir + "/c.db", "warehouse": "ftp://x/y"}, "warehouse", "s3://"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,10 +109,19 @@ func sqliteDSN(path string, query url.Values) string {
 // localWarehouse makes a relative path absolute: it is written into the table's metadata, and other readers have another
 // working directory.
 func localWarehouse(w string) (string, error) {
-	if w == "" || strings.Contains(w, ":") {
+	if w == "" || strings.Contains(w, "://") || strings.HasPrefix(w, "file:") {
 		return w, nil
 	}
-	return filepath.Abs(w)
+	abs, err := filepath.Abs(w)
+	if err != nil {
+		return "", err
+	}
+	// iceberg-go takes the path for a URI and would make a folder of another name beside it, "my%20data" for "my data".
+	if u, err := url.Parse(filepath.ToSlash(abs)); err != nil || u.String() != filepath.ToSlash(abs) {
+		return "", &ConfigError{"warehouse", fmt.Sprintf("is %q, and Iceberg's clients do not agree on its special characters", abs),
+			"choose a path of plain letters, digits and - _ . /"}
+	}
+	return abs, nil
 }
 
 func openPostgres(ctx context.Context, name string, p iceberg.Properties) (catalog.Catalog, func() error, error) {
