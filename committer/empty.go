@@ -207,7 +207,10 @@ func (c *Committer) buried(v *view) bool {
 		return true
 	}
 	props := v.tbl.Properties()
-	newer := 0
+	newer := 0 // metadata versions since, the current one among them
+	if v.tbl.Metadata().LastUpdatedMillis() > s.TimestampMs {
+		newer++
+	}
 	for e := range v.tbl.Metadata().PreviousFiles() {
 		if e.TimestampMs > s.TimestampMs {
 			newer++

@@ -165,9 +165,19 @@ func (w *world) Load(ctx context.Context) (*table.Table, error) { return w.cat.L
 
 func (w *world) table() *table.Table {
 	w.t.Helper()
-	t, err := w.Load(context.Background())
-	w.must(err)
-	return t
+	w.cat.mu.Lock()
+	defer w.cat.mu.Unlock()
+	return w.cat.tableLocked()
+}
+
+// away makes every look at the table fail, or no longer.
+func (w *world) away(err error) {
+	w.cat.mu.Lock()
+	defer w.cat.mu.Unlock()
+	w.cat.onLoad = nil
+	if err != nil {
+		w.cat.onLoad = func() error { return err }
+	}
 }
 
 // update runs a transaction of another engine.
