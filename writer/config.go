@@ -44,10 +44,9 @@ const (
 	// minBuffered is below what a single Parquet encoder needs.
 	minBuffered = 1 << 20
 	maxParallel = 256
-	// maxBatchFiles and maxBatchTuples seal a batch of a table that is partitioned too finely: a descriptor with more
-	// files could not travel, and the tuples would take memory without bound.
-	maxBatchFiles  = 10_000
-	maxBatchTuples = 50_000
+	// maxBatchFiles seals a batch of a table that is partitioned too finely: a descriptor with more files could hardly
+	// travel.
+	maxBatchFiles = 10_000
 )
 
 // Validate refuses what New would refuse.

@@ -19,8 +19,12 @@ const (
 	// smallPart is below what a Parquet encoder holds by itself: writing such a partition out, but not closing its file,
 	// would not free memory.
 	smallPart = 32 << 10
-	// partOverhead is about what the bookkeeping of a live partition takes.
-	partOverhead = 512
+	// partOverhead is about what the bookkeeping of a live partition takes, columnOverhead what a column without rows does.
+	partOverhead   = 512
+	columnOverhead = 768
+	// doneOverhead is about what the description of a finished file takes, doneLeaf what each leaf adds to it.
+	doneOverhead = 2048
+	doneLeaf     = 320
 	maxSpare     = 8
 )
 
@@ -226,10 +230,6 @@ func (e *encoder) finished(df iceberg.DataFile) {
 // retire gives a partition's columns back, and forgets it where no file is open.
 func (e *encoder) retire(pt *part) {
 	if pt.cols != nil && pt.cols.Rows == 0 {
-		pt.cols.Release()
-		if len(e.spare) < maxSpare {
-			e.spare = append(e.spare, pt.cols)
-		}
 		pt.cols = nil
 	}
 	if pt.cols == nil && pt.file == nil {
@@ -241,15 +241,20 @@ func (e *encoder) retire(pt *part) {
 type load struct {
 	held, bytes int64
 	open, files int
+	// done is the part of held that the descriptions of finished files take: only a seal frees it.
+	done int64
 }
 
 // measure also takes note of what each partition holds.
 func (e *encoder) measure() load {
 	l := load{bytes: e.bytes, files: len(e.done)}
+	leaves := int64(len(e.p.leaves))
+	l.done = int64(l.files) * (doneOverhead + leaves*doneLeaf)
+	l.held = l.done
 	for _, pt := range e.live {
 		pt.held = partOverhead
 		if pt.cols != nil {
-			pt.held += pt.cols.Cap()
+			pt.held += pt.cols.Cap() + leaves*columnOverhead
 			l.bytes += pt.cols.Bytes()
 		}
 		if f := pt.file; f != nil {

@@ -30,7 +30,7 @@ type lane struct {
 	in   chan any // *chunk, laneBegin, laneSeal or laneDrop
 	free chan *chunk
 	// what load gives, published after each chunk
-	held, bytes, open, files atomic.Int64
+	held, bytes, open, files, done, chunk atomic.Int64
 }
 
 // chunk is rows on their way to a lane.
@@ -97,6 +97,7 @@ func (l *lane) run(ls *lanes) {
 				}
 				l.publish()
 			}
+			l.chunk.Store(m.cols.Cap())
 			m.cols.Reset()
 			m.tuples = nil
 			l.free <- m
@@ -121,6 +122,7 @@ func (l *lane) publish() {
 	l.bytes.Store(l.enc.last.bytes)
 	l.open.Store(int64(l.enc.last.open))
 	l.files.Store(int64(l.enc.last.files))
+	l.done.Store(l.enc.last.done)
 }
 
 func (ls *lanes) err() error {
@@ -219,7 +221,8 @@ func (ls *lanes) drop(ctx context.Context) {
 func (ls *lanes) load() load {
 	var out load
 	for _, l := range ls.all {
-		out.held += l.held.Load()
+		out.held += l.held.Load() + chunksPerLane*l.chunk.Load()
+		out.done += l.done.Load()
 		out.bytes += l.bytes.Load()
 		out.open += int(l.open.Load())
 		out.files += int(l.files.Load())

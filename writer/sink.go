@@ -99,7 +99,7 @@ func (s *sink) finish(ctx context.Context) error {
 		if err := s.w.Close(); err != nil {
 			s.err = fmt.Errorf("close data file %s: %w", s.path, err)
 		}
-		s.buf = nil
+		s.buf, s.w = nil, nil
 		return s.err
 	}
 	s.abort()

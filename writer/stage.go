@@ -56,13 +56,6 @@ func (s *stage) room() int { return stageRows - s.cols.Rows }
 
 func (s *stage) full() bool { return s.cols.Rows >= stageRows || s.cols.Bytes() >= stageBytes }
 
-func (s *stage) tuples() int {
-	if s.router == nil {
-		return 0
-	}
-	return len(s.router.tuples)
-}
-
 // route finds partition and encoder of the rows from number first on.
 func (s *stage) route(first int) *rowError {
 	if s.router != nil {

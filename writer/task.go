@@ -163,7 +163,17 @@ func (t *Task) crossed() bool {
 	if t.cfg.SealBytes > 0 && l.bytes+t.stage.cols.Bytes() >= t.cfg.SealBytes {
 		return true
 	}
-	return l.files >= maxBatchFiles || t.stage.tuples() >= maxBatchTuples
+	return l.files >= maxBatchFiles || t.tooFine(l)
+}
+
+// tooFine says that the batch has so many partitions, or files closed early, that their bookkeeping takes the memory that
+// the rows need. Only a seal frees it.
+func (t *Task) tooFine(l load) bool {
+	if t.stage.router == nil {
+		return l.done > t.cfg.MaxBufferedBytes/4
+	}
+	each := partOverhead + int64(len(t.plan.leaves))*columnOverhead
+	return l.done > t.cfg.MaxBufferedBytes/4 || t.stage.router.bytes+int64(len(t.stage.router.tuples))*each > t.cfg.MaxBufferedBytes/2
 }
 
 // Due says that the open batch should be sealed: a threshold has been crossed, or its age at now.
