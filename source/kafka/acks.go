@@ -2,8 +2,11 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/stormfloe/floe/source"
 )
@@ -96,8 +99,8 @@ func (a *acks) flush() {
 	}
 	err := a.commit(offsets)
 	a.outcome(err)
-	if err == nil {
-		return
+	if err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return // a topic that is gone takes no offsets; the others were taken
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

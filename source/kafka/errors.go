@@ -143,4 +143,19 @@ func movedOn(code kafkago.Error) bool {
 	return false
 }
 
+// moving tells whether err passes by itself in a moment: a new leader, or a new coordinator. A topic that is unknown is
+// not among them.
+func moving(err error) bool {
+	var code kafkago.Error
+	if !errors.As(err, &code) || code == kafkago.UnknownTopicOrPartition {
+		return false
+	}
+	switch code {
+	case kafkago.OffsetNotAvailable, kafkago.GroupLoadInProgress, kafkago.GroupCoordinatorNotAvailable,
+		kafkago.NotCoordinatorForGroup, kafkago.RequestTimedOut:
+		return true
+	}
+	return movedOn(code)
+}
+
 func address(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }

@@ -24,6 +24,7 @@ type fetcher struct {
 	addr   string
 	dec    *decoder
 	claims []claimed
+	hit    int      // where the answer's last partition stood in claims
 	now    *claimed // being decoded
 	req    fetchRequest
 }
@@ -84,6 +85,7 @@ func (f *fetcher) run(ctx context.Context) error {
 			return deliver.err
 		default:
 			f.disconnect()
+			f.ss.toLeader(cs)
 			f.ss.src.inTrouble(place(f.broker), explain(fmt.Sprintf("fetch from broker %d", f.broker), err))
 			f.ss.askRefresh()
 			if wait.sleep(ctx) != nil {
@@ -166,29 +168,28 @@ func (f *fetcher) fetch(ctx context.Context, cs []claimed) error {
 
 // prepare fills the request. Topics are named by id where all have one and the broker can read it.
 func (f *fetcher) prepare(cs []claimed) (version int16) {
-	f.claims = cs
+	f.claims, f.hit = cs, 0
 	newest := f.conn.max[protocol.Fetch]
 	version = min(newest, fetchNoIDs)
 	if newest >= fetchWithIDs && !slices.ContainsFunc(cs, func(c claimed) bool { return c.id == topicID{} }) {
 		version = fetchWithIDs
 	}
-	ps := f.req.partitions[:0]
-	for i := range cs {
-		c := &cs[i]
-		ps = append(ps, fetchPartition{topic: c.p.Topic, id: c.id, part: c.p.ID, epoch: c.epoch, offset: c.pos, maxBytes: int32(c.maxBytes)})
-	}
 	// The order rotates with each claim; topics that wrap around are brought together without moving the first one.
-	if len(ps) > 1 {
-		first := ps[0].topic
-		slices.SortStableFunc(ps, func(a, b fetchPartition) int {
-			if af, bf := a.topic == first, b.topic == first; af != bf {
+	if first := cs[0].p.Topic; cs[len(cs)-1].p.Topic != first || len(cs) > 2 {
+		slices.SortStableFunc(cs, func(a, b claimed) int {
+			if af, bf := a.p.Topic == first, b.p.Topic == first; af != bf {
 				if af {
 					return -1
 				}
 				return 1
 			}
-			return strings.Compare(a.topic, b.topic)
+			return strings.Compare(a.p.Topic, b.p.Topic)
 		})
+	}
+	ps := f.req.partitions[:0]
+	for i := range cs {
+		c := &cs[i]
+		ps = append(ps, fetchPartition{topic: c.p.Topic, id: c.id, part: c.p.ID, epoch: c.epoch, offset: c.pos, maxBytes: int32(c.maxBytes)})
 	}
 	f.req.partitions = ps
 	return version
@@ -199,9 +200,12 @@ func (f *fetcher) answer(ctx context.Context, a *fetchAnswer) error {
 	if a.raw != nil {
 		defer a.raw.release()
 	}
+	// Brokers answer in the request's order, so that the next one is close.
 	for i := range f.claims {
-		c := &f.claims[i]
+		at := (f.hit + i) % len(f.claims)
+		c := &f.claims[at]
 		if c.p.ID == a.part && (a.topic == c.p.Topic || a.topic == "" && a.id == c.id) {
+			f.hit = at + 1
 			if a.err != 0 {
 				return f.refused(ctx, c, a)
 			}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -29,6 +30,11 @@ type membership struct {
 	group  *kafkago.ConsumerGroup
 	dialer *cuttable
 	sub    subscription
+	// gone says that a subscribed topic has vanished. kafka-go's leader may then give out nothing at all, so that the next
+	// joining is a new one, without the topic.
+	gone atomic.Bool
+	// none says that the present generation gave this member nothing.
+	none atomic.Bool
 }
 
 // member joins the group and works through its generations. It returns nil when the subscription changed or ctx ended.
@@ -195,15 +201,23 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 	actx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer whenClosed(over, cancel)()
+	begun := time.Now()
 	for wait := newBackoff(); actx.Err() == nil; wait.sleep(actx) {
 		meta, err := m.src.subscribed(actx)
 		if err != nil {
 			m.src.inTrouble("assignment", explain("ask for the topics' ids", err))
 			continue
 		}
-		named, ok := names(meta, ps)
-		if !ok {
-			continue // an assigned topic that this broker has not heard of, or no longer
+		named, unknown := names(meta, ps)
+		if len(unknown) > 0 {
+			// A topic that this broker has not heard of yet, or no longer. The others do not wait for ever.
+			m.src.inTrouble("assignment", explain(fmt.Sprintf("open topic %q", unknown[0]), kafkago.UnknownTopicOrPartition))
+			if time.Since(begun) < m.src.cfg.StartupTimeout {
+				continue
+			}
+			for _, topic := range unknown {
+				m.sub[topic] = 0 // when it is back, the group is joined again
+			}
 		}
 		at := map[source.Partition]source.Position{}
 		if len(named) > 0 {
@@ -236,16 +250,16 @@ func (m *membership) owned(named []source.Partition, at map[source.Partition]sou
 	return out
 }
 
-// names gives the full names of what was assigned; ok is false while a topic is unknown.
-func names(meta *clusterMeta, ps []topicPart) ([]source.Partition, bool) {
-	out := make([]source.Partition, 0, len(ps))
+// names gives the full names of what was assigned, and the topics that are unknown.
+func names(meta *clusterMeta, ps []topicPart) (named []source.Partition, unknown []string) {
 	for _, p := range ps {
-		if t := meta.topics[p.topic]; t == nil || t.err != 0 {
-			return nil, false
+		if t := meta.topics[p.topic]; t != nil && t.err == 0 {
+			named = append(named, meta.partition(p))
+		} else if !slices.Contains(unknown, p.topic) {
+			unknown = append(unknown, p.topic)
 		}
-		out = append(out, meta.partition(p))
 	}
-	return out, true
+	return named, unknown
 }
 
 // whenClosed calls f when ch is closed; the returned function ends the watch.
@@ -273,6 +287,7 @@ func (m *membership) work(ctx context.Context, gen *kafkago.Generation, over <-c
 	defer whenClosed(over, func() { stop(errRejoin) })()
 
 	ps := slices.SortedFunc(maps.Keys(at), comparePartitions)
+	m.none.Store(len(ps) == 0)
 	ss := m.src.newSession(m.h, meta, at)
 	ss.acks = newAcks(ps, m.src.cfg.CommitInterval, gen.CommitOffsets, func(err error) {
 		if err != nil {
@@ -301,7 +316,7 @@ func (m *membership) work(ctx context.Context, gen *kafkago.Generation, over <-c
 	switch {
 	case err != nil || ctx.Err() != nil:
 		return endRun, err
-	case errors.Is(context.Cause(wctx), errResubscribe):
+	case errors.Is(context.Cause(wctx), errResubscribe), m.gone.Load():
 		return endResubscribe, nil
 	}
 	return endRejoin, nil
@@ -319,6 +334,14 @@ var (
 // changed tells whether the metadata calls for another assignment, and remembers it.
 func (m *membership) changed(now *clusterMeta) error {
 	var why error
+	for name := range m.sub {
+		if t := now.topics[name]; t == nil || t.err == kafkago.UnknownTopicOrPartition {
+			m.gone.Store(true)
+			if m.none.Load() {
+				return errResubscribe
+			}
+		}
+	}
 	for name, n := range now.subscription() {
 		old, known := m.sub[name]
 		switch {

@@ -362,3 +362,58 @@ func TestCoordinatorMovesAndRefusals(t *testing.T) {
 		t.Errorf("the last word on trouble is %v; nil was expected", last)
 	}
 }
+
+func TestDeletedTopicDoesNotStopTheGroup(t *testing.T) {
+	k := kafkatest.Start(t, kafkatest.Options{})
+	k.CreateTopic("stays", 2)
+	k.CreateTopic("goes", 2)
+	o := newOwners()
+	srcA, recA := o.member(t, k, "a", "stays", "goes")
+	srcB, recB := o.member(t, k, "b", "stays", "goes")
+	a := sourcetest.Go(t, srcA, recA)
+	recA.WaitOwned(4)
+	k.DeleteTopic("goes")
+	b := sourcetest.Go(t, srcB, recB)
+	recB.Wait("word of the missing topic", func() bool { return len(recB.TroublesLocked()) > 0 })
+	k.CreateTopic("goes", 2)
+	recB.WaitOwned(2)
+	recA.WaitOwned(2)
+	k.Produce("stays", 0, kafkatest.Values(0, 5)...)
+	k.Produce("stays", 1, kafkatest.Values(0, 5)...)
+	for _, rec := range []*sourcetest.Recorder{recA, recB} {
+		for _, p := range rec.Owned() {
+			if p.Topic == "stays" {
+				rec.WaitRecords("stays", p.ID, 5)
+			}
+		}
+	}
+	b.MustStop()
+	a.MustStop()
+}
+
+func TestTopicDeletedInTheMiddleLeavesTheOthers(t *testing.T) {
+	k := kafkatest.Start(t, kafkatest.Options{})
+	k.CreateTopic("stays", 1)
+	k.CreateTopic("goes", 1)
+	cfg := config(k, "stays", "goes")
+	cfg.StartupTimeout = 300 * time.Millisecond
+	src := newSource(t, cfg)
+	rec := sourcetest.NewRecorder(t, src)
+	r := sourcetest.Go(t, src, rec)
+	rec.WaitOwned(2)
+	k.DeleteTopic("goes")
+	rec.WaitFailed("goes", 0)
+	// A rebalance now: the group's leader must not hand out nothing because of the topic that is gone.
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	rt := kmsg.NewCreatePartitionsRequestTopic()
+	rt.Topic, rt.Count = "stays", 3
+	req.Topics = append(req.Topics, rt)
+	req.TimeoutMillis = 5000
+	if _, err := req.RequestWith(t.Context(), k.Client()); err != nil {
+		t.Fatal(err)
+	}
+	rec.WaitOwned(3)
+	k.Produce("stays", 2, kafkatest.Values(0, 5)...)
+	rec.WaitRecords("stays", 2, 5)
+	r.MustStop()
+}

@@ -307,6 +307,15 @@ type claimed struct {
 	id       topicID
 }
 
+// toLeader sends those that were read from a replica back to their leaders.
+func (ss *session) toLeader(cs []claimed) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, c := range cs {
+		c.part.replica = -1
+	}
+}
+
 func (ss *session) unclaim(cs []claimed) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

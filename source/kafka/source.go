@@ -58,8 +58,16 @@ func (s *Source) Traits() source.Traits {
 
 func (s *Source) committed() bool { return s.cfg.Isolation == ReadCommitted }
 
-// Partitions implements source.Source.
-func (s *Source) Partitions(ctx context.Context) ([]source.Bounds, error) {
+// Partitions implements source.Source. A leader that is just moving is waited for a little.
+func (s *Source) Partitions(ctx context.Context) (out []source.Bounds, err error) {
+	err = patiently(ctx, func() error {
+		out, err = s.partitions(ctx)
+		return err
+	})
+	return out, err
+}
+
+func (s *Source) partitions(ctx context.Context) ([]source.Bounds, error) {
 	m, err := s.subscribed(ctx)
 	if err != nil {
 		return nil, explain("list the partitions", err)
@@ -115,7 +123,11 @@ func (m *clusterMeta) partition(p topicPart) source.Partition {
 
 // Start implements source.Source.
 func (s *Source) Start(ctx context.Context, p source.Partition, o source.Origin) (source.Position, error) {
-	pos, err := s.start(ctx, p, o)
+	var pos source.Position
+	err := patiently(ctx, func() (err error) {
+		pos, err = s.start(ctx, p, o)
+		return err
+	})
 	if err != nil {
 		return 0, explain(fmt.Sprintf("find the start of %s", p), err)
 	}
@@ -248,6 +260,9 @@ func (s *Source) subscribe(ctx context.Context, first bool) (subscription, error
 				return sub, nil
 			}
 			s.inTrouble("topics", err)
+			if !first && len(sub) > 0 {
+				return sub, nil // a topic was deleted while it was being read: the others go on
+			}
 		} else if ctx.Err() == nil {
 			err = explain(fmt.Sprintf("reach the brokers at %v", s.cfg.Brokers), err)
 			s.inTrouble("brokers", err)
@@ -278,9 +293,9 @@ func (s *Source) complete(m *clusterMeta) (subscription, error) {
 			continue
 		}
 		if t := m.topics[name]; t != nil && t.err != 0 {
-			return nil, explain(fmt.Sprintf("subscribe to topic %q", name), t.err)
+			return sub, explain(fmt.Sprintf("subscribe to topic %q", name), t.err)
 		}
-		return nil, fmt.Errorf("kafka: topic %q does not exist; check its name, or create it", name)
+		return sub, fmt.Errorf("kafka: topic %q does not exist; check its name, or create it", name)
 	}
 	return sub, nil
 }

@@ -84,3 +84,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// patiently tries again, a few times, what failed because a leader or a coordinator is moving.
+func patiently(ctx context.Context, f func() error) error {
+	wait := newBackoff()
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if attempt == 6 || !moving(err) || wait.sleep(ctx) != nil {
+			return err
+		}
+	}
+}
