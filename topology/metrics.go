@@ -10,8 +10,6 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/stormfloe/floe/committer"
 )
 
 // metrics are those of one run. They carry topology and table as constant labels and the task as a variable one.
@@ -132,79 +130,6 @@ func (a *ages) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, age, task)
 	}
-}
-
-// observer turns a committer's events into metrics and status.
-type observer struct {
-	r    *run
-	i    int
-	task string
-}
-
-func newObserver(r *run, cc committer.Config) *observer {
-	o := &observer{r: r, i: cc.Task, task: fmt.Sprintf("%s/%d", cc.Component, cc.Task)}
-	r.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Committer = o.task })
-	return o
-}
-
-func (o *observer) Committed(files int, rows, bytes int64, d time.Duration) {
-	if m := o.r.met; m != nil {
-		m.commits.WithLabelValues(o.task).Inc()
-		m.filesCommitted.WithLabelValues(o.task).Add(float64(files))
-		m.rowsCommitted.WithLabelValues(o.task).Add(float64(rows))
-		m.bytesCommitted.WithLabelValues(o.task).Add(float64(bytes))
-		m.commitSeconds.WithLabelValues(o.task).Observe(d.Seconds())
-	}
-	now := time.Now()
-	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) {
-		c.LastCommit = &now
-		c.Commits++
-		c.Rows += rows
-		c.Files += int64(files)
-		c.Bytes += bytes
-	})
-	o.r.state.setTrouble(o.task, nil)
-}
-
-func (o *observer) CommitFailed(err error) {
-	if m := o.r.met; m != nil {
-		m.commitFailures.WithLabelValues(o.task).Inc()
-	}
-	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Failures++ })
-	o.r.state.setError(err)
-}
-
-func (o *observer) Outcome(kind string) {
-	if m := o.r.met; m != nil {
-		m.attempts.WithLabelValues(o.task, kind).Inc()
-	}
-}
-
-func (o *observer) Pending(files int, oldest time.Time) {
-	if m := o.r.met; m != nil {
-		m.pendingFiles.WithLabelValues(o.task).Set(float64(files))
-		m.oldest.set(o.task, oldest)
-	}
-	o.r.state.updateCommitter(o.i, func(c *CommitterStatus) {
-		c.PendingFiles, c.OldestPending = files, nil
-		if !oldest.IsZero() {
-			c.OldestPending = &oldest
-		}
-	})
-}
-
-func (o *observer) Trouble(err error) { o.r.trouble(o.task, err) }
-
-// trouble notes and logs a passing failure of a part, or with nil its end; the same one is logged once.
-func (r *run) trouble(part string, err error) {
-	if !r.state.setTrouble(part, err) {
-		return
-	}
-	if err == nil {
-		r.log.Info("trouble has passed", "part", part)
-		return
-	}
-	r.log.Warn("trouble", "part", part, "error", err)
 }
 
 func tableName(tbl *table.Table) string {

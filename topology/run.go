@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,11 +18,9 @@ import (
 // run is one life of a topology. Two contexts bound it: the source's, which ends first and makes it give back its
 // partitions gracefully, and life, which ends last and takes workers and committers with it.
 type run struct {
+	*report
 	cfg        *Config
 	parts      parts
-	log        *slog.Logger
-	state      *state
-	met        *metrics
 	replayable bool
 
 	sinks   []sink
@@ -60,7 +57,8 @@ type run struct {
 
 func newRun(t *Topology) *run {
 	r := &run{
-		cfg: &t.cfg, parts: t.parts, log: t.cfg.Logger.With("topology", t.cfg.Name), state: t.state,
+		report: &report{log: t.cfg.Logger.With("topology", t.cfg.Name), state: t.state},
+		cfg:    &t.cfg, parts: t.parts,
 		replayable: t.cfg.Source.Traits().Replayable,
 		queueCap:   max(1, MemoryShares(t.cfg.Memory).Queues),
 		landed:     make(chan struct{}, 1),
@@ -163,14 +161,14 @@ func (r *run) start(ctx context.Context) error {
 	r.state.setPhase(PhaseStarting)
 	for i := range r.cfg.committers() {
 		cc := r.cfg.committer(i)
-		obs := newObserver(r, cc)
+		obs := newObserver(r.report, cc)
 		cc.Observer = obs
 		s, err := r.parts.sink(cc, r.cfg.Table, r.cfg.WAL)
 		if err != nil {
 			return fmt.Errorf("topology: %w", err)
 		}
 		r.sinks = append(r.sinks, s)
-		if err := r.wait(ctx, "load the table", func() error { _, err := s.Load(ctx); return err }); err != nil {
+		if err := r.wait(ctx, r.cfg.StartupTimeout, "load the table", func() error { _, err := s.Load(ctx); return err }); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -186,33 +184,9 @@ func (r *run) start(ctx context.Context) error {
 		}
 	}
 	if r.cfg.UntilCaughtUp {
-		return r.wait(ctx, "ask the source for its partitions", func() error { return r.setTargets(ctx) })
+		return r.wait(ctx, r.cfg.StartupTimeout, "ask the source for its partitions", func() error { return r.setTargets(ctx) })
 	}
 	return nil
-}
-
-// wait tries f until it succeeds, the startup timeout has passed, or its error is one that waiting will not mend.
-func (r *run) wait(ctx context.Context, what string, f func() error) error {
-	deadline := time.Now().Add(r.cfg.StartupTimeout)
-	for n := 0; ; n++ {
-		err := f()
-		if err == nil {
-			r.state.setTrouble("startup", nil)
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		d := backoff(n)
-		if isFinal(err) || time.Now().Add(d).After(deadline) {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		r.state.setTrouble("startup", fmt.Errorf("%s: %w", what, err))
-		r.log.Warn("waiting at the start", "what", what, "error", err)
-		if !sleep(ctx, d) {
-			return ctx.Err()
-		}
-	}
 }
 
 // isFinal says that waiting will not mend err.

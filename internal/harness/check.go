@@ -244,3 +244,20 @@ func (w *World) Describe() string {
 	}
 	return b.String()
 }
+
+// Rows counts the rows at the head.
+func (w *World) Rows(t testing.TB) int {
+	t.Helper()
+	tbl, err := w.Catalog.LoadTable(context.Background(), w.ident)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tbl.CurrentSnapshot() == nil {
+		return 0
+	}
+	rows, err := w.rowsAt(tbl, tbl.CurrentSnapshot().SnapshotID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(rows)
+}

@@ -158,12 +158,17 @@ func (w *World) ConfigOn(plan *fault.Plan, src source.Source) topology.Config {
 		Name:   "orders",
 		Source: stepping{src, plan},
 		Mapper: mapper.NewJSON(mapper.JSONOptions{}),
-		Table:  tableio.New(fault.WrapCatalog(w.Catalog, plan), w.ident, tableio.WithIO(plan.IO)),
+		Table:  w.Loader(plan),
 		Writer: topology.WriterConfig{SealRecords: 7, SealInterval: 50 * time.Millisecond},
 		Committer: topology.CommitterConfig{
 			Interval: -1, CheckInterval: time.Second, AttemptTimeout: 5 * time.Second, MaxBackoff: 50 * time.Millisecond,
 		},
 	}
+}
+
+// Loader loads the table under a plan.
+func (w *World) Loader(plan *fault.Plan) *tableio.Loader {
+	return tableio.New(fault.WrapCatalog(w.Catalog, plan), w.ident, tableio.WithIO(plan.IO))
 }
 
 // stepping makes acks an external effect of the plan.

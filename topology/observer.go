@@ -1,0 +1,114 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stormfloe/floe/committer"
+)
+
+// report is where the parts of a topology or of a stage tell what happens. met is nil until the table's name is known.
+type report struct {
+	log   *slog.Logger
+	state *state
+	met   *metrics
+}
+
+// observer turns a committer's events into metrics and status.
+type observer struct {
+	*report
+	i    int
+	task string
+}
+
+func newObserver(r *report, cc committer.Config) *observer {
+	o := &observer{report: r, i: cc.Task, task: fmt.Sprintf("%s/%d", cc.Component, cc.Task)}
+	r.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Committer = o.task })
+	return o
+}
+
+func (o *observer) Committed(files int, rows, bytes int64, d time.Duration) {
+	if m := o.met; m != nil {
+		m.commits.WithLabelValues(o.task).Inc()
+		m.filesCommitted.WithLabelValues(o.task).Add(float64(files))
+		m.rowsCommitted.WithLabelValues(o.task).Add(float64(rows))
+		m.bytesCommitted.WithLabelValues(o.task).Add(float64(bytes))
+		m.commitSeconds.WithLabelValues(o.task).Observe(d.Seconds())
+	}
+	now := time.Now()
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		c.LastCommit = &now
+		c.Commits++
+		c.Rows += rows
+		c.Files += int64(files)
+		c.Bytes += bytes
+	})
+	o.state.setTrouble(o.task, nil)
+}
+
+func (o *observer) CommitFailed(err error) {
+	if m := o.met; m != nil {
+		m.commitFailures.WithLabelValues(o.task).Inc()
+	}
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Failures++ })
+	o.state.setError(err)
+}
+
+func (o *observer) Outcome(kind string) {
+	if m := o.met; m != nil {
+		m.attempts.WithLabelValues(o.task, kind).Inc()
+	}
+}
+
+func (o *observer) Pending(files int, oldest time.Time) {
+	if m := o.met; m != nil {
+		m.pendingFiles.WithLabelValues(o.task).Set(float64(files))
+		m.oldest.set(o.task, oldest)
+	}
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		c.PendingFiles, c.OldestPending = files, nil
+		if !oldest.IsZero() {
+			c.OldestPending = &oldest
+		}
+	})
+}
+
+func (o *observer) Trouble(err error) { o.trouble(o.task, err) }
+
+// trouble notes and logs a passing failure of a part, or with nil its end; the same one is logged once.
+func (r *report) trouble(part string, err error) {
+	if !r.state.setTrouble(part, err) {
+		return
+	}
+	if err == nil {
+		r.log.Info("trouble has passed", "part", part)
+		return
+	}
+	r.log.Warn("trouble", "part", part, "error", err)
+}
+
+// wait tries f until it succeeds, timeout has passed, or its error is one that waiting will not mend.
+func (r *report) wait(ctx context.Context, timeout time.Duration, what string, f func() error) error {
+	deadline := time.Now().Add(timeout)
+	for n := 0; ; n++ {
+		err := f()
+		if err == nil {
+			r.state.setTrouble("startup", nil)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d := backoff(n)
+		if isFinal(err) || time.Now().Add(d).After(deadline) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		r.state.setTrouble("startup", fmt.Errorf("%s: %w", what, err))
+		r.log.Warn("waiting at the start", "what", what, "error", err)
+		if !sleep(ctx, d) {
+			return ctx.Err()
+		}
+	}
+}
