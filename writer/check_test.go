@@ -1,0 +1,146 @@
+package writer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// loose builds metadata that no catalog here would make.
+func loose(t *testing.T, sc *iceberg.Schema, spec *iceberg.PartitionSpec, props iceberg.Properties) *table.Table {
+	t.Helper()
+	if spec == nil {
+		spec = iceberg.UnpartitionedSpec
+	}
+	meta, err := table.NewMetadata(sc, spec, table.UnsortedSortOrder, "file:///nowhere/t", props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.New(table.Identifier{"db", "t"}, meta, "file:///nowhere/t/metadata/1.json", nil, nil)
+}
+
+func TestCheckRefusesByName(t *testing.T) {
+	for _, c := range []struct {
+		props iceberg.Properties
+		want  string // in the error; "": none
+	}{
+		{nil, ""},
+		{iceberg.Properties{table.PropertyFormatVersion: "1"}, "format version 1"},
+		{iceberg.Properties{table.PropertyFormatVersion: "3"}, ""},
+		{iceberg.Properties{propFormat: "orc"}, propFormat},
+		{iceberg.Properties{propFormat: "avro"}, propFormat},
+		{iceberg.Properties{propFormat: "PARQUET"}, ""},
+		{iceberg.Properties{propWap: "true"}, propWap},
+		{iceberg.Properties{propWap: "false"}, ""},
+		{iceberg.Properties{"encryption.key-id": "k"}, "encryption.key-id"},
+		{iceberg.Properties{propLocationImpl: "com.example.P"}, propLocationImpl},
+		{iceberg.Properties{propCodec: "lzo"}, "zstd, snappy"},
+		{iceberg.Properties{propCodec: "ZSTD", propLevel: "22"}, ""},
+		{iceberg.Properties{propLevel: "23"}, propLevel},
+		{iceberg.Properties{propCodec: "gzip", propLevel: "x"}, propLevel},
+		{iceberg.Properties{propTargetSize: "0"}, propTargetSize},
+		{iceberg.Properties{propRowGroupBytes: "-5"}, propRowGroupBytes},
+		{iceberg.Properties{propPageBytes: "1 MB"}, propPageBytes},
+		{iceberg.Properties{propPageVersion: "3"}, propPageVersion},
+		{iceberg.Properties{propBloomBytes: "1"}, propBloomBytes},
+		{iceberg.Properties{prefixBloomFPP + "s": "2"}, prefixBloomFPP},
+		{iceberg.Properties{propMetricsDefault: "most"}, propMetricsDefault},
+		{iceberg.Properties{prefixMetricsColumn + "s": "truncate(0)"}, prefixMetricsColumn + "s"},
+	} {
+		err := Check(loose(t, pruneSchema(), nil, c.props))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: error %v, want one with %q", c.props, err, c.want)
+		}
+	}
+}
+
+func TestSchemasAreRefusedByName(t *testing.T) {
+	p := iceberg.PrimitiveTypes
+	for _, c := range []struct {
+		name   string
+		fields []iceberg.NestedField
+		want   string
+	}{
+		{"variant", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.VariantType{}}}, `"v" has the type variant`},
+		{"unknown", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.UnknownType{}}}, `"v" has the type unknown`},
+		{"below a list", []iceberg.NestedField{{ID: 1, Name: "l", Type: &iceberg.ListType{ElementID: 2, Element: iceberg.VariantType{}}}}, `"l.element" has the type variant`},
+		{"no columns", nil, "no columns"},
+		{"an empty struct", []iceberg.NestedField{{ID: 1, Name: "s", Type: &iceberg.StructType{}}}, "no members"},
+	} {
+		_, err := MapperSchema(iceberg.NewSchema(0, c.fields...))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	clash := []iceberg.NestedField{
+		{ID: 1, Name: "a", Type: &iceberg.StructType{FieldList: []iceberg.NestedField{{ID: 2, Name: "b", Type: p.Int32}}}},
+		{ID: 3, Name: "a.b", Type: p.Int32},
+	}
+	if _, err := mapperFields("", clash, 1, map[string]struct{}{}, map[int]string{}); err == nil || !strings.Contains(err.Error(), `"a.b"`) {
+		t.Errorf("clashing names: %v", err)
+	}
+	twice := []iceberg.NestedField{{ID: 1, Name: "a", Type: p.Int32}, {ID: 1, Name: "b", Type: p.Int32}}
+	if _, err := mapperFields("", twice, 1, map[string]struct{}{}, map[int]string{}); err == nil || !strings.Contains(err.Error(), "same id 1") {
+		t.Errorf("one id twice: %v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	props := iceberg.Properties{
+		"commit.retry.num-retries": "4", "write.distribution-mode": "hash", prefixMetricsColumn + "gone": "none",
+		prefixMetricsColumn + "s": "full", propObjectStore: "true",
+	}
+	got := Warnings(loose(t, pruneSchema(), nil, props))
+	if len(got) != 4 {
+		t.Errorf("%d warnings: %q", len(got), got)
+	}
+	if got := Warnings(loose(t, pruneSchema(), nil, nil)); len(got) != 0 {
+		t.Errorf("warnings of a plain table: %q", got)
+	}
+}
+
+func TestPathsFollowTheLayout(t *testing.T) {
+	for _, c := range []struct {
+		props     iceberg.Properties
+		partition string
+		want      string
+	}{
+		{nil, "", "file:///nowhere/t/data/f.parquet"},
+		{nil, "a=1/b=2", "file:///nowhere/t/data/a=1/b=2/f.parquet"},
+		{iceberg.Properties{propDataPath: "s3://other/dir/"}, "a=1", "s3://other/dir/a=1/f.parquet"},
+		{iceberg.Properties{propObjectStore: "true"}, "", "file:///nowhere/t/data/HASH/f.parquet"},
+		{iceberg.Properties{propObjectStore: "true"}, "a=1", "file:///nowhere/t/data/HASH/a=1/f.parquet"},
+		{iceberg.Properties{propObjectStore: "true", propPartitionedPaths: "false"}, "a=1", "file:///nowhere/t/data/HASH-f.parquet"},
+		{iceberg.Properties{propObjectStore: "true", propDataPath: "s3://b/d"}, "a=1", "s3://b/d/HASH/nowhere/t/a=1/f.parquet"},
+	} {
+		l, err := newLocations(loose(t, pruneSchema(), nil, c.props))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "f.parquet"
+		if c.partition != "" && c.props[propPartitionedPaths] != "false" {
+			name = c.partition + "/" + name
+		}
+		want := strings.Replace(c.want, "HASH", hashDirs(name), 1)
+		if got := l.path(c.partition, "f.parquet"); got != want {
+			t.Errorf("%v %q: %s, want %s", c.props, c.partition, got, want)
+		}
+	}
+}
+
+// The values are those of Iceberg's own location providers.
+func TestHashDirectories(t *testing.T) {
+	for name, want := range map[string]string{
+		"a": "0101/0110/1001/10110010", "b": "1110/0111/1110/00000011", "c": "0010/1101/0110/01011111", "d": "1001/0001/0100/01110011",
+	} {
+		if got := hashDirs(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	long := strings.Repeat("x", 500)
+	if p := shortPath("a=" + long + "/b=" + long + "y"); len(p) != 2*maxPathPart+1 {
+		t.Errorf("a long path keeps %d bytes", len(p))
+	}
+}
