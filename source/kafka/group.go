@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/heartbeat"
 	"github.com/segmentio/kafka-go/protocol/leavegroup"
 
 	"github.com/stormfloe/floe/source"
@@ -363,122 +361,4 @@ func comparePartitions(a, b source.Partition) int {
 		return 1
 	}
 	return int(a.ID) - int(b.ID)
-}
-
-// keepAlive sends signs of life after kafka-go has ended its own: from the end of a generation until it is let go.
-type keepAlive struct {
-	quit chan struct{}
-	wg   sync.WaitGroup
-	lost chan struct{} // closed when the broker says that the member is out
-}
-
-func (m *membership) keepAlive(gen *kafkago.Generation, over <-chan struct{}) *keepAlive {
-	k := &keepAlive{quit: make(chan struct{}), lost: make(chan struct{})}
-	ctx, cancel := context.WithCancel(context.Background())
-	k.wg.Go(func() {
-		defer cancel()
-		select {
-		case <-over:
-			m.beat(ctx, gen, k)
-		case <-k.quit:
-		}
-	})
-	k.wg.Go(func() {
-		<-k.quit
-		cancel()
-	})
-	return k
-}
-
-// beat sends heartbeats until ctx ends or the member is out.
-func (m *membership) beat(ctx context.Context, gen *kafkago.Generation, k *keepAlive) {
-	last := time.Now()
-	for ctx.Err() == nil {
-		_, err := m.src.cl.toGroup(ctx, &heartbeat.Request{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID},
-			func(r protocol.Message) kafkago.Error { return kafkago.Error(r.(*heartbeat.Response).ErrorCode) })
-		switch {
-		case err == nil, errors.Is(err, kafkago.RebalanceInProgress):
-			last = time.Now()
-		case errors.Is(err, kafkago.UnknownMemberId), errors.Is(err, kafkago.IllegalGeneration),
-			errors.Is(err, kafkago.FencedInstanceID), time.Since(last) > m.src.cfg.SessionTimeout:
-			close(k.lost)
-			return
-		}
-		sleep(ctx, m.src.cfg.HeartbeatInterval)
-	}
-}
-
-func (k *keepAlive) stop() {
-	close(k.quit)
-	k.wg.Wait()
-}
-
-func (k *keepAlive) isLost() bool {
-	select {
-	case <-k.lost:
-		return true
-	default:
-		return false
-	}
-}
-
-// whileOwned gives a context for Revoked: it outlives ctx, and ends after grace or when the member is out.
-func (k *keepAlive) whileOwned(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	stop := whenClosed(k.lost, cancel)
-	return rctx, func() {
-		stop()
-		cancel()
-	}
-}
-
-// cuttable is a dialer whose connections can all be cut: kafka-go's join can't be interrupted otherwise.
-type cuttable struct {
-	dialer DialFunc
-	mu     struct {
-		sync.Mutex
-		conns map[net.Conn]struct{}
-	}
-}
-
-func newCuttable(cfg *Config) *cuttable {
-	d := &cuttable{dialer: cfg.Dial}
-	if d.dialer == nil {
-		d.dialer = (&net.Dialer{}).DialContext
-	}
-	d.mu.conns = map[net.Conn]struct{}{}
-	return d
-}
-
-func (d *cuttable) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := d.dialer(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := &cutConn{Conn: c, d: d}
-	d.mu.conns[t] = struct{}{}
-	return t, nil
-}
-
-func (d *cuttable) cut() {
-	d.mu.Lock()
-	conns := slices.Collect(maps.Keys(d.mu.conns))
-	d.mu.Unlock()
-	for _, c := range conns {
-		c.Close()
-	}
-}
-
-type cutConn struct {
-	net.Conn
-	d *cuttable
-}
-
-func (c *cutConn) Close() error {
-	c.d.mu.Lock()
-	delete(c.d.mu.conns, c)
-	c.d.mu.Unlock()
-	return c.Conn.Close()
 }
