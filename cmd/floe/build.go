@@ -49,7 +49,7 @@ func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
 }
 
 func newTable(cfg *config.Config) (*target.Table, error) {
-	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name}
+	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name, GroupBy: cfg.Writer.GroupBy, Mapper: newMapper()}
 	if c := cfg.Table.Create; c != nil {
 		tc.Create = &target.Create{PartitionBy: c.PartitionBy, Properties: c.Properties}
 		for _, col := range c.Schema {
@@ -58,6 +58,9 @@ func newTable(cfg *config.Config) (*target.Table, error) {
 	}
 	return target.New(tc)
 }
+
+// newMapper is what record.format: json stands for.
+func newMapper() mapper.Factory { return mapper.NewJSON(mapper.JSONOptions{}) }
 
 // topology makes the topology. reg may be nil.
 func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topology.Topology, error) {
@@ -69,7 +72,7 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 	t, err := topology.New(topology.Config{
 		Name:   p.cfg.Name,
 		Source: p.source,
-		Mapper: mapper.NewJSON(mapper.JSONOptions{}),
+		Mapper: newMapper(),
 		Table:  p.table,
 		Writer: topology.WriterConfig{
 			Tasks:        w.Tasks,

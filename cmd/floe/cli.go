@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/stormfloe/floe/internal/config"
 )
@@ -30,6 +32,8 @@ type cli struct {
 	env            config.Env
 	// signals gives SIGINT and SIGTERM until stop is called.
 	signals func() (c <-chan os.Signal, stop func())
+	// sameSignal is how soon after the first signal a second one is taken for the same.
+	sameSignal time.Duration
 }
 
 // command is one subcommand. It parses its own arguments.
@@ -48,7 +52,7 @@ func commands() []*command {
 
 // run is the whole binary with everything it touches given to it. It returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env config.Env) int {
-	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, env: env, signals: osSignals}
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, env: env, signals: osSignals, sameSignal: sameSignal}
 	return c.main(args)
 }
 
@@ -194,8 +198,13 @@ func flagError(err error) string {
 	if name, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
 		return "the flag --" + name + " needs a value"
 	}
+	if m := badFlagValue.FindStringSubmatch(msg); m != nil {
+		return fmt.Sprintf("the value %s of --%s can't be read", m[1], m[2])
+	}
 	return msg
 }
+
+var badFlagValue = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): `)
 
 func (c *cli) commandHelp(cmd *command, fs *flag.FlagSet) {
 	_, _ = fmt.Fprintf(c.stdout, "Usage: floe %s\n\n%s", cmd.usage, strings.TrimLeft(cmd.help, "\n"))
@@ -232,7 +241,11 @@ func (c *cli) configArg(cmd *command, args []string) (*config.Config, []string, 
 	return cfg, args[1:], err
 }
 
-// untilSignal gives a context that ends with the first SIGINT or SIGTERM, after first was called; the second one calls
+// sameSignal is how soon after the first a second signal still counts as the same: timeout(1) and some supervisors send
+// each to the process and to its group, which makes two.
+const sameSignal = 300 * time.Millisecond
+
+// untilSignal gives a context that ends with the first SIGINT or SIGTERM, after first was called; a second one calls
 // again. stop ends the waiting and must be called.
 func (c *cli) untilSignal(first, again func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -240,11 +253,20 @@ func (c *cli) untilSignal(first, again func()) (ctx context.Context, stop func()
 	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for _, f := range []func(){func() { first(); cancel() }, again} {
+		var at time.Time
+		for {
 			select {
-			case <-signals:
-				f()
 			case <-stopped:
+				return
+			case <-signals:
+			}
+			switch {
+			case at.IsZero():
+				at = time.Now()
+				first()
+				cancel()
+			case time.Since(at) >= c.sameSignal:
+				again()
 				return
 			}
 		}

@@ -18,7 +18,7 @@ func isConfigError(err error) bool {
 	var one *config.Error
 	var all config.Errors
 	var bad *badConfig
-	return errors.As(err, &one) || errors.As(err, &all) || target.IsConfig(err) || errors.As(err, &bad)
+	return errors.As(err, &one) || errors.As(err, &all) || target.ConfigError(err) != nil || errors.As(err, &bad)
 }
 
 // badConfig is a configuration that a package below has refused.

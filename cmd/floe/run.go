@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/target"
 	"github.com/stormfloe/floe/topology"
 )
 
@@ -132,7 +133,11 @@ func (r *runner) run(ctx context.Context) (err error) {
 		r.log.Info("HTTP server listens", "address", srv.ln.Addr().String())
 	}
 	defer limitMemory(r.cfg, r.log)()
-	return r.untilKilled(func() error { return top.Run(ctx) }, top.Kill)
+	err = r.untilKilled(func() error { return top.Run(ctx) }, top.Kill)
+	if wrong := target.ConfigError(err); wrong != nil {
+		return &badConfig{r.cfg.File(), wrong}
+	}
+	return err
 }
 
 // untilKilled waits for f. After killed it calls kill and gives f a moment, so that what it has open is closed, but no

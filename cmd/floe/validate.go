@@ -124,8 +124,7 @@ func (p *parts) validateTable(ctx context.Context, r *validateReport) {
 		r.add("positions", "skipped", "the table could not be loaded")
 		return
 	}
-	wc := writer.Config{Topology: p.cfg.Name, GroupBy: p.cfg.Writer.GroupBy}
-	if err := wc.CheckTable(tbl); err != nil {
+	if err := p.table.Check(tbl); err != nil {
 		r.add("table", "failed", "%s", explain(err))
 	} else {
 		r.add("table", "ok", "%s, format version %d, at %s", p.cfg.Table.Name, tbl.Metadata().Version(), tbl.Location())
@@ -194,7 +193,11 @@ func (p *parts) validateSource(ctx context.Context, r *validateReport, samples i
 // validateSamples maps some records to rows of the table's schema, and forgets them.
 func (p *parts) validateSamples(ctx context.Context, r *validateReport, bounds []source.Bounds, n int) {
 	m, schema, err := p.sampleMapper(ctx)
-	if err != nil {
+	switch {
+	case target.IsMissing(err):
+		r.add("samples", "skipped", "there is no table whose schema they could be held against")
+		return
+	case err != nil:
 		r.add("samples", "failed", "%s", explain(err))
 		return
 	}
@@ -229,6 +232,6 @@ func (p *parts) sampleMapper(ctx context.Context) (mapper.Mapper, *mapper.Schema
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := mapper.NewJSON(mapper.JSONOptions{})(schema)
+	m, err := newMapper()(schema)
 	return m, schema, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -130,13 +131,16 @@ func steps(ctx context.Context, o Options, b *broker, out *Outcome) error {
 		return err
 	}
 	began = time.Now()
-	err = o.Runner.RunUntilCaughtUp(ctx, out.Config, func(n int64) {
+	ingested := func(n int64) {
 		o.Progress(Progress{Step: "ingest", Done: min(n, out.Records), Total: out.Records})
-	})
+	}
+	ingested(0)
+	err = o.Runner.RunUntilCaughtUp(ctx, out.Config, ingested)
 	out.IngestSeconds = since(began)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", out.Config, err)
 	}
+	ingested(out.Records)
 	return readBack(ctx, o, b, out)
 }
 
@@ -169,6 +173,9 @@ func readBack(ctx context.Context, o Options, b *broker, out *Outcome) (err erro
 
 func since(t time.Time) float64 { return float64(time.Since(t).Milliseconds()) / 1000 }
 
+// plainPath is a path that means the same to every reader of the table's metadata, where it stands in URIs.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9._/:-]+$`)
+
 // prepare makes the folder and gives its absolute path.
 func prepare(dir string) (string, error) {
 	if dir == "" {
@@ -181,6 +188,10 @@ func prepare(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find the folder %s: %w", dir, err)
+	}
+	if !plainPath.MatchString(filepath.ToSlash(abs)) {
+		return "", fmt.Errorf("the folder %s has characters in its path that Iceberg's readers do not agree on; choose another with --dir, "+
+			"of letters, digits and - _ . /", abs)
 	}
 	if err := os.MkdirAll(abs, 0o755); err != nil {
 		return "", fmt.Errorf("make the folder %s: %w; choose another with --dir", abs, errors.Unwrap(err))

@@ -93,7 +93,7 @@ table:
 
 writer:
   tasks: 2
-  seal: {bytes: 128MiB, interval: 10s}
+  seal: {bytes: 64MiB, interval: 2s}
 
 committer:
   interval: 1s

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/stormfloe/floe/internal/catalogs"
 	"github.com/stormfloe/floe/internal/tableio"
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/writer"
 )
 
 // Config names a table.
@@ -28,6 +31,11 @@ type Config struct {
 	Table string
 	// Create says what the table is made from where it does not exist. Nil: it must exist.
 	Create *Create
+	// GroupBy are the columns that the writers group by. They and the table's schema are checked when the table is loaded
+	// for the first time.
+	GroupBy []string
+	// Mapper must be able to fill the table's schema; nil is not checked.
+	Mapper mapper.Factory
 }
 
 // Create is what a table is made from.
@@ -49,6 +57,8 @@ type Table struct {
 	loader *tableio.Loader
 	close  func() error
 	made   bool
+	// checked is set once Check was content.
+	checked atomic.Bool
 }
 
 // New checks what can be checked without reaching for anything: the schema and the partitioning.
@@ -77,7 +87,35 @@ func (t *Table) Load(ctx context.Context) (*table.Table, error) {
 		return nil, classify(t.cfg.Table, err)
 	}
 	tbl, err := loader.Load(ctx)
-	return tbl, classify(t.cfg.Table, err)
+	if err != nil {
+		return nil, classify(t.cfg.Table, err)
+	}
+	if !t.checked.Load() {
+		if err := t.Check(tbl); err != nil {
+			return nil, &source.FatalError{Err: err}
+		}
+		t.checked.Store(true)
+	}
+	return tbl, nil
+}
+
+// Check refuses a table that the writers can't write, that lacks a column of GroupBy, or that the mapper can't fill.
+func (t *Table) Check(tbl *table.Table) error {
+	wc := writer.Config{GroupBy: t.cfg.GroupBy}
+	if err := wc.CheckTable(tbl); err != nil {
+		return fmt.Errorf("the table %s: %w", t.cfg.Table, err)
+	}
+	if t.cfg.Mapper == nil {
+		return nil
+	}
+	schema, err := writer.MapperSchema(tbl.Schema())
+	if err == nil {
+		_, err = t.cfg.Mapper(schema)
+	}
+	if err != nil {
+		return fmt.Errorf("the schema of the table %s: %w", t.cfg.Table, err)
+	}
+	return nil
 }
 
 // Made says that this Table's Load made the table.
@@ -121,8 +159,8 @@ func (t *Table) Look(ctx context.Context) (tbl *table.Table, err error) {
 		keys = map[string]string{}
 	}
 	keys["init_catalog_tables"] = "false"
-	if missing, err := sqliteMissing(keys); missing || err != nil {
-		return nil, err
+	if err := sqliteMissing(keys); err != nil {
+		return nil, classify(t.cfg.Table, err)
 	}
 	cat, closeCatalog, err := catalogs.Open(ctx, t.cfg.Name, keys)
 	if err != nil {
@@ -145,18 +183,18 @@ type ReadOnly struct{ t *Table }
 // Load is Look.
 func (r ReadOnly) Load(ctx context.Context) (*table.Table, error) { return r.t.Look(ctx) }
 
-// sqliteMissing says that the catalog is an SQLite file which does not exist; opening it would make it.
-func sqliteMissing(keys map[string]string) (bool, error) {
+// sqliteMissing refuses a catalog that is an SQLite file which does not exist: opening it would make it.
+func sqliteMissing(keys map[string]string) error {
 	uri := keys["uri"]
 	if kind := strings.ToLower(keys["type"]); kind != "sqlite" && (kind != "" || !strings.HasPrefix(uri, "sqlite:")) || uri == "" {
-		return false, nil
+		return nil
 	}
 	path := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "///"), "file:")
 	path, _, _ = strings.Cut(path, "?")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return true, fmt.Errorf("%w: the catalog file %s does not exist yet", catalog.ErrNoSuchTable, path)
+		return fmt.Errorf("%w: the catalog file %s does not exist yet", catalog.ErrNoSuchTable, path)
 	}
-	return false, nil
+	return nil
 }
 
 // noTables says that an SQL catalog's own tables are missing: nothing was ever put into it.
@@ -268,8 +306,11 @@ func IsMissing(err error) bool {
 	return errors.Is(err, catalog.ErrNoSuchTable) || errors.Is(err, catalog.ErrNoSuchNamespace)
 }
 
-// IsConfig says that one of the catalog's keys is wrong.
-func IsConfig(err error) bool {
+// ConfigError gives what is wrong with one of the catalog's keys, where that is what err is about, or nil.
+func ConfigError(err error) error {
 	var cfg *catalogs.ConfigError
-	return errors.As(err, &cfg)
+	if errors.As(err, &cfg) {
+		return cfg
+	}
+	return nil
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// answer is what one call of the binary gave.
+type answer struct {
+	code     int
+	out, err string
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+// call calls the binary in this process.
+func call(t *testing.T, args ...string) answer {
+	t.Helper()
+	return callWith(t, "", noEnv, args...)
+}
+
+func callWith(t *testing.T, stdin string, env func(string) (string, bool), args ...string) answer {
+	t.Helper()
+	var out bytes.Buffer
+	errOut := &lockedBuffer{}
+	signals := make(chan os.Signal, 1)
+	// What should have ended by itself is ended, so that a test fails with the log in its hands.
+	watchdog := time.AfterFunc(20*time.Second, func() { signals <- os.Interrupt })
+	defer watchdog.Stop()
+	c := &cli{stdin: strings.NewReader(stdin), stdout: &out, stderr: errOut, env: env,
+		signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}
+	code := c.main(args)
+	return answer{code, out.String(), errOut.String()}
+}
+
+// text is everything that the user sees, for a golden file. What differs from run to run is masked.
+func (a answer) text(masks ...string) string {
+	s := "exit code " + string(rune('0'+a.code)) + "\n--- stdout\n" + a.out + "--- stderr\n" + a.err
+	for i := 0; i+1 < len(masks); i += 2 {
+		s = strings.ReplaceAll(s, masks[i], masks[i+1])
+	}
+	for _, m := range []struct{ pattern, with string }{
+		{`127\.0\.0\.1:\d{4,5}`, "127.0.0.1:PORT"},
+		{`time=\S+`, "time=TIME"},
+		{`snapshot \d{10,}`, "snapshot ID"},
+		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
+	} {
+		s = regexp.MustCompile(m.pattern).ReplaceAllString(s, m.with)
+	}
+	return s
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *rewrite {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for name, args := range map[string][]string{
+		"usage": {"--help"}, "demo": {"demo", "--help"}, "run": {"run", "-h"}, "validate": {"help", "validate"},
+		"positions": {"positions", "--help"}, "version": {"version", "--help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := call(t, args...)
+			if a.code != exitDone || a.err != "" {
+				t.Errorf("exit code %d, stderr %q", a.code, a.err)
+			}
+			golden(t, "help/"+name, a.out)
+		})
+	}
+}
+
+func TestWrongUsageIsOneSentenceAndExitCode2(t *testing.T) {
+	var all strings.Builder
+	for _, args := range [][]string{
+		{}, {"fly"}, {"run"}, {"run", "--fast", "x.yaml"}, {"run", "nope.yaml"}, {"run", "nope.yaml", "more"},
+		{"demo", "now"}, {"demo", "--records"}, {"demo", "--records", "many"}, {"demo", "--records", "-1"},
+		{"validate"}, {"validate", "--samples", "-1", "testdata/valid.yaml"}, {"validate", "testdata/valid.yaml", "b"},
+		{"positions"}, {"positions", "get"}, {"positions", "show"}, {"positions", "show", "testdata/valid.yaml", "a/0=1"},
+		{"positions", "set", "testdata/valid.yaml"}, {"positions", "set", "--all", "first", "testdata/valid.yaml"},
+		{"version", "now"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
+		{"run", "testdata/schema.yaml"}, {"run", "testdata/partition.yaml"}, {"run", "testdata/catalog.yaml"}, {"run", "testdata/ca.yaml"},
+	} {
+		a := call(t, args...)
+		if a.code != exitUsage || a.out != "" {
+			t.Errorf("%q: exit code %d, stdout %q", args, a.code, a.out)
+		}
+		all.WriteString("$ floe " + strings.Join(args, " ") + "\n" + a.err)
+	}
+	golden(t, "usage-errors", all.String())
+}
+
+func TestVersion(t *testing.T) {
+	a := call(t, "version")
+	if a.code != exitDone || !strings.Contains(a.out, "catalogs: postgres, ") || !strings.Contains(a.out, "schemes: file") {
+		t.Errorf("got %+v", a)
+	}
+	if b := call(t, "--version", "--json"); !strings.Contains(b.out, `"go": "go1.`) {
+		t.Errorf("got %+v", b)
+	}
+}
+
+func TestArgumentsAndFlagsInAnyOrder(t *testing.T) {
+	for _, args := range [][]string{
+		{"--x", "a", "b"}, {"a", "--x", "b"}, {"a", "b", "--x"}, {"--x", "--", "a", "b"}, {"a", "--x", "--", "b"},
+	} {
+		fs := flag.NewFlagSet("c", flag.ContinueOnError)
+		x := fs.Bool("x", false, "")
+		rest, err := (&cli{}).parse(&command{name: "c"}, fs, args)
+		if err != nil || !*x || strings.Join(rest, " ") != "a b" {
+			t.Errorf("%q: %q, %v, %v", args, rest, *x, err)
+		}
+	}
+}
