@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/segmentio/kafka-go/sasl"
 )
 
 // Isolation says which records of transactions are read.
@@ -83,8 +81,8 @@ type Config struct {
 
 	// TLS is used where it is not nil.
 	TLS *tls.Config
-	// SASL is used where it is not nil; see kafka-go's sasl/plain and sasl/scram.
-	SASL sasl.Mechanism
+	// SASL is used where it is not nil; the function SASL makes one.
+	SASL SASLMechanism
 	// Dial replaces the dialer's connect function; nil for net.Dialer. Tests use it.
 	Dial DialFunc
 	// Logger is where passing trouble is described; nil for slog.Default.

@@ -122,3 +122,22 @@ func TestAcks(t *testing.T) {
 	ack(p, 20)
 	flush("")
 }
+
+func TestSASLNames(t *testing.T) {
+	for _, name := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
+		if m, err := SASL(name, "user", "secret"); err != nil || m.Name() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, tt := range []struct{ name, user, password, words string }{
+		{"GSSAPI", "user", "secret", `sasl.mechanism is "GSSAPI"`},
+		{"PLAIN", "", "secret", "needs a username"},
+		{"PLAIN", "user", "", "needs a username and a password"},
+		{"SCRAM-SHA-256", "user", "secret\x00", "characters that SCRAM forbids"},
+	} {
+		_, err := SASL(tt.name, tt.user, tt.password)
+		if err == nil || !strings.Contains(err.Error(), tt.words) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got %v; %q was expected", err, tt.words)
+		}
+	}
+}

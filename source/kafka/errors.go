@@ -92,13 +92,13 @@ func explain(what string, err error) error {
 		return nil
 	}
 	if h := hint(err); h != "" {
-		return fmt.Errorf("kafka: %s: %w; %s", what, plain(err), h)
+		return fmt.Errorf("kafka: %s: %w; %s", what, brief(err), h)
 	}
-	return fmt.Errorf("kafka: %s: %w", what, plain(err))
+	return fmt.Errorf("kafka: %s: %w", what, brief(err))
 }
 
-// plain shortens kafka-go's texts, which explain an error at length, to their titles.
-func plain(err error) error {
+// brief shortens kafka-go's texts, which explain an error at length, to their titles.
+func brief(err error) error {
 	if code, ok := err.(kafkago.Error); ok {
 		return codeError{code}
 	}

@@ -297,7 +297,7 @@ func (f *fetcher) refused(ctx context.Context, c *claimed, a *fetchAnswer) error
 	f.ss.askRefresh()
 	if !movedOn(a.err) && a.err != kafkago.OffsetNotAvailable {
 		f.ss.src.cfg.Logger.Warn("kafka broker refused a fetch, trying again", "topic", c.p.Topic, "partition", c.p.ID,
-			"broker", f.broker, "error", plain(a.err))
+			"broker", f.broker, "error", brief(a.err))
 	}
 	return nil
 }
