@@ -36,11 +36,14 @@ func (t *Task) Append(ctx context.Context, b *source.Batch) (done bool, err erro
 	}
 	done, err = t.appendFrom(ctx, b, pr, at)
 	var bad *BadRecord
-	if err != nil && !errors.As(err, &bad) {
+	if err != nil && !errors.As(err, &bad) && !errors.Is(err, errEnded) {
 		t.failed = err
 	}
 	return done, err
 }
+
+// errEnded marks that Append stopped between two records because its context ended.
+var errEnded = errors.New("append stopped")
 
 // place finds where b goes on: its partition's progress and the first record to take. No progress: nothing to take.
 func (t *Task) place(b *source.Batch) (*progress, int, error) {
@@ -70,7 +73,7 @@ func (t *Task) appendFrom(ctx context.Context, b *source.Batch, pr *progress, at
 		}
 		if err := ctx.Err(); err != nil {
 			t.leave(b, pr, at)
-			return false, context.Cause(ctx)
+			return false, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 		}
 		seg := t.segment(b.Records[at:])
 		n, bad, err := t.take(seg, pr)

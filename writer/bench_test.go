@@ -2,7 +2,9 @@ package writer
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/apache/iceberg-go"
 
@@ -32,6 +34,7 @@ func benchmarkWriter(b *testing.B, spec []string, change func(*Config)) {
 	var bytes int64
 	files := 0
 	b.ReportAllocs()
+	cpu := cpuTime(b)
 	b.ResetTimer()
 	for b.Loop() {
 		task.Open(b.Context(), map[source.Partition]source.Position{testPartition: 0})
@@ -44,8 +47,18 @@ func benchmarkWriter(b *testing.B, spec []string, change func(*Config)) {
 		bytes, files = d.Bytes, len(d.Files)
 	}
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(cpuTime(b)-cpu)/float64(rows*b.N), "cpu-ns/row")
 	b.ReportMetric(float64(bytes)/rows, "B/row")
 	b.ReportMetric(float64(files), "files")
+}
+
+// cpuTime is what the process has used: the figure to trust on a shared machine.
+func cpuTime(b *testing.B) time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 func BenchmarkUnpartitioned(b *testing.B) { benchmarkWriter(b, nil, nil) }

@@ -43,6 +43,11 @@ func Warnings(tbl *table.Table) []string {
 	if isTrue(p[propObjectStore]) && strings.HasPrefix(tbl.Location(), "file:") {
 		out = append(out, "write.object-storage.enabled is set on a local disk: the files are spread over many folders for nothing")
 	}
+	for _, f := range tbl.Schema().Fields() {
+		if f.WriteDefault != nil {
+			out = append(out, fmt.Sprintf("column %s has a write default: floe does not fill it in, a record without a value gives null", f.Name))
+		}
+	}
 	for key := range p {
 		for _, prefix := range []string{prefixMetricsColumn, prefixDictColumn, prefixBloomColumn} {
 			col, ok := strings.CutPrefix(key, prefix)
@@ -71,10 +76,8 @@ func checkProperties(tbl *table.Table) error {
 	if v := tbl.Metadata().Version(); v < 2 {
 		return fmt.Errorf("writer: the table has format version %d; floe writes 2 and 3: upgrade the table by setting its property format-version to 2", v)
 	}
-	for _, key := range []string{propFormat, propDataFormat} {
-		if v := p[key]; v != "" && !strings.EqualFold(v, "parquet") {
-			return badProp(key, v, "floe writes Parquet only: set it to parquet or remove it")
-		}
+	if v := p[propFormat]; v != "" && !strings.EqualFold(v, "parquet") {
+		return badProp(propFormat, v, "floe writes Parquet only: set it to parquet or remove it")
 	}
 	if isTrue(p[propWap]) {
 		return badProp(propWap, p[propWap], "floe commits straight to its branch and cannot leave rows for review: remove it, or let floe write to a branch")

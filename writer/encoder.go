@@ -191,7 +191,7 @@ func (e *encoder) room(pt *part, cols *mapper.Columns) error {
 	if pt.tuple != nil {
 		partition = pt.tuple.path
 	}
-	path := e.p.loc.path(partition, fmt.Sprintf("%05d-%d-%s-%05d.parquet", e.seq, e.lane, e.id, e.seq+1))
+	path := e.p.loc.path(partition, fmt.Sprintf("%05d-%s-%05d.parquet", e.lane, e.id, e.seq))
 	e.seq++
 	f, err := newFile(e.p, e.fs, path, e.alloc, cols)
 	if err != nil {

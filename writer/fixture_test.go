@@ -93,9 +93,11 @@ func eventSchema() *iceberg.Schema {
 
 // event is a record of workload A: 143 bytes of JSON with six columns.
 func event(i int) []byte {
-	return fmt.Appendf(nil, `{"id":%d,"user_id":%d,"event_type":"%s","value":%d.%02d,"info":"%040x","ts":%d}`,
+	h := (uint64(i) + 1) * 0xbf58476d1ce4e5b9
+	h ^= h >> 29
+	return fmt.Appendf(nil, `{"id":%d,"user_id":%d,"event_type":"%s","value":%d.%02d,"info":"%016x%016x%08x","ts":%d}`,
 		i, (i*7919)%1000000, [...]string{"view", "click", "purchase", "signup", "logout", "share", "search", "ping"}[i*31%8],
-		(i*13)%10000, i%100, uint64(i)*0x9e3779b97f4a7c15, 1790000000000+int64(i)*350)
+		(i*13)%10000, i%100, h, h*0x9e3779b97f4a7c15, uint32(h>>7), 1790000000000+int64(i)*350)
 }
 
 func eventBatch(from, to int) *source.Batch {

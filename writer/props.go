@@ -14,7 +14,6 @@ import (
 // The table properties that the writer honours, in Iceberg's names.
 const (
 	propFormat            = "write.format.default"
-	propDataFormat        = "write.format.default.data" // not in the specification, but seen
 	propWap               = "write.wap.enabled"
 	propTargetSize        = "write.target-file-size-bytes"
 	propDataPath          = "write.data.path"

@@ -209,6 +209,18 @@ func TestBadRecordsLeaveTheBatchAsItWas(t *testing.T) {
 	wantInput(t, seal(t, task), 0, 10, 4, 0, 6)
 }
 
+func TestAnEndedContextLeavesTheBatchGood(t *testing.T) {
+	tbl, _ := newTable(t, eventSchema(), nil, nil)
+	task := newTask(t, tbl, nil)
+	appendAll(t, task, eventBatch(0, 10))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if done, err := task.Append(ctx, eventBatch(10, 20)); done || !errors.Is(err, context.Canceled) {
+		t.Errorf("done %t, error %v", done, err)
+	}
+	wantInput(t, seal(t, task), 0, 10, 10, 0, 0)
+}
+
 func TestDiscardReadsTheBatchAgain(t *testing.T) {
 	tbl, _ := newTable(t, eventSchema(), nil, iceberg.Properties{propTargetSize: "100000"})
 	task := newTask(t, tbl, nil)
