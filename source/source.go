@@ -143,7 +143,8 @@ type Handler interface {
 	Revoked(ctx context.Context, ps []Partition)
 
 	// Deliver hands a batch over. It blocks while there is no room: this is what holds the source back. An error ends
-	// Run with that error, unless ctx has ended.
+	// Run with that error, unless ctx has ended. A batch that Deliver returned an error for is the source's again: it
+	// releases it.
 	Deliver(ctx context.Context, b *Batch) error
 
 	// Failed tells that p can't be read on; the others go on. err is usually a *PositionError.

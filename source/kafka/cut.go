@@ -11,6 +11,8 @@ import (
 // cuttable is a dialer whose connections can all be cut: kafka-go's join can't be interrupted otherwise.
 type cuttable struct {
 	dialer DialFunc
+	over   chan struct{} // closed by cut: nothing is dialed any more
+	once   sync.Once
 	mu     struct {
 		sync.Mutex
 		conns map[net.Conn]struct{}
@@ -18,7 +20,7 @@ type cuttable struct {
 }
 
 func newCuttable(cfg *Config) *cuttable {
-	d := &cuttable{dialer: cfg.Dial}
+	d := &cuttable{dialer: cfg.Dial, over: make(chan struct{})}
 	if d.dialer == nil {
 		d.dialer = (&net.Dialer{}).DialContext
 	}
@@ -27,18 +29,28 @@ func newCuttable(cfg *Config) *cuttable {
 }
 
 func (d *cuttable) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer whenClosed(d.over, cancel)()
 	c, err := d.dialer(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	select {
+	case <-d.over:
+		c.Close()
+		return nil, errClosed
+	default:
+	}
 	t := &cutConn{Conn: c, d: d}
 	d.mu.conns[t] = struct{}{}
 	return t, nil
 }
 
 func (d *cuttable) cut() {
+	d.once.Do(func() { close(d.over) })
 	d.mu.Lock()
 	conns := slices.Collect(maps.Keys(d.mu.conns))
 	d.mu.Unlock()

@@ -22,7 +22,8 @@
 //
 // Kafka's topic id (brokers from 2.8 on) is a partition's Incarnation. Fetch requests name the topic by its id where the
 // broker can do that (version 13, Kafka 3.1): a topic that was deleted and made again then can't be mistaken for the old
-// one, not even between two looks at the metadata. Older brokers give no id: Incarnation is empty and a recreated topic is
+// one, not even between two looks at the metadata. Brokers of 2.8 to 3.0 give ids, but are asked by name: there a new
+// incarnation is found when the metadata is looked at, before the first fetch and each MetadataInterval. Older brokers give no id: Incarnation is empty and a recreated topic is
 // only noticed when the wanted position is outside its log. There a partition's leader epoch going backwards is a hint;
 // it is logged, not acted upon, since brokers with stale metadata show it too.
 //
@@ -33,6 +34,9 @@
 // commits until the next generation begins. So the source goes on sending heartbeats of its own while Revoked runs, commits the last acks, and
 // only then lets the group join again. Revoked has until RebalanceTimeout; where the broker says that the member is
 // already out, its context ends at once and nothing is committed any more.
+//
+// While a subscribed topic is missing, kafka-go's group leader hands out no partition at all. So a member that saw a topic
+// vanish joins anew without it at the end of its generation, and again when the topic is back.
 //
 // A follower that joins again because it saw new partitions gets its old assignment back until the group's leader sees them too (within
 // MetadataInterval). A topic that a pattern finds needs another subscription: the source leaves the group and joins anew.

@@ -49,7 +49,7 @@ func (s *Source) member(ctx context.Context, h source.Handler, sub subscription)
 		SessionTimeout:    s.cfg.SessionTimeout,
 		RebalanceTimeout:  s.cfg.RebalanceTimeout,
 		JoinGroupBackoff:  500 * time.Millisecond,
-		Timeout:           s.cfg.RequestTimeout,
+		Timeout:           min(s.cfg.RequestTimeout, s.cfg.SessionTimeout/3),
 		Logger:            kafkago.LoggerFunc(debugLog(s.cfg.Logger)),
 		ErrorLogger:       kafkago.LoggerFunc(debugLog(s.cfg.Logger)),
 	})
@@ -229,6 +229,10 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 			}
 		}
 		m.src.noTrouble("assignment")
+		// The handler may have taken long: look again at ids and leaders before the first fetch.
+		if now, err := m.src.subscribed(actx); err == nil {
+			meta = now
+		}
 		return m.owned(named, at), meta, nil
 	}
 	return nil, nil, nil

@@ -120,7 +120,7 @@ func TestSlowRevokedKeepsTheMembership(t *testing.T) {
 	k.CreateTopic("topic", 2)
 	o := newOwners()
 	cfg := config(k, "topic")
-	cfg.SessionTimeout, cfg.HeartbeatInterval = 400*time.Millisecond, 50*time.Millisecond
+	cfg.SessionTimeout, cfg.HeartbeatInterval = time.Second, 50*time.Millisecond
 	src := newSource(t, cfg)
 	rec := sourcetest.NewRecorder(t, src)
 	// Revoked takes many heartbeats, longer than the session: they are counted, not slept for.
@@ -137,7 +137,7 @@ func TestSlowRevokedKeepsTheMembership(t *testing.T) {
 		for len(beats) > 0 {
 			<-beats
 		}
-		for range 20 {
+		for range 30 {
 			select {
 			case <-beats:
 			case <-ctx.Done():
