@@ -17,7 +17,7 @@ var _ source.Handler = handler{}
 // Assigned settles the WAL, finds where each partition starts, and opens them at their tasks.
 func (h handler) Assigned(ctx context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {
 	r := h.r
-	at, err := r.assign(ctx, ps)
+	at, err := r.tryAssign(ctx, ps)
 	if err != nil {
 		if isFinal(err) {
 			r.fail(err)
@@ -37,6 +37,27 @@ func (h handler) Assigned(ctx context.Context, ps []source.Partition) (map[sourc
 	}
 	r.log.Info("partitions assigned", "partitions", len(ps), "opened", len(at))
 	return at, nil
+}
+
+// assignTries is how often an assignment is tried, over about a minute, before the source is asked to begin anew.
+const assignTries = 12
+
+// tryAssign tries again what may pass: a catalog that hiccups is no reason to give the partitions back.
+func (r *run) tryAssign(ctx context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {
+	for n := 0; ; n++ {
+		at, err := r.assign(ctx, ps)
+		if err == nil {
+			r.trouble("assignment", nil)
+			return at, nil
+		}
+		if isFinal(err) || ctx.Err() != nil || n >= assignTries {
+			return nil, err
+		}
+		r.trouble("assignment", err)
+		if !sleep(ctx, backoff(n)) {
+			return nil, err
+		}
+	}
 }
 
 func (r *run) assign(ctx context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {

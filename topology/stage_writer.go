@@ -259,6 +259,9 @@ func (w *WriterStage) WriteBatch(ctx context.Context, b *source.Batch, ack func(
 			return fmt.Errorf("topology: %s is not open: call Begin first", b.Range.Partition)
 		}
 	}
+	if w.mu.table == nil {
+		w.useLocked(w.sink.Table()) // Run has just loaded it
+	}
 	quiet := w.mu.task.Deadline().IsZero()
 	if err := w.appendLocked(ctx, b, newPending(ack)); err != nil {
 		return err

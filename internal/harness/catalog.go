@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/apache/iceberg-go/catalog"
 	iceio "github.com/apache/iceberg-go/io"
@@ -150,4 +151,20 @@ func (c *Catalog) Expire() error {
 		}
 	}
 	return c.applyLocked(table.NewRemoveSnapshotsUpdate(ids, false))
+}
+
+// Replace commits what another engine's compaction does, as far as floe sees it: a snapshot with the same rows, without
+// floe's keys.
+func (c *Catalog) Replace() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	head := c.mu.meta.CurrentSnapshot()
+	next := *head
+	next.SnapshotID = head.SnapshotID ^ 0x5a5a5a5a
+	next.ParentSnapshotID = &head.SnapshotID
+	next.SequenceNumber = c.mu.meta.LastSequenceNumber() + 1
+	next.TimestampMs = max(time.Now().UnixMilli(), c.mu.meta.LastUpdatedMillis())
+	next.Summary = &table.Summary{Operation: table.OpReplace}
+	return c.applyLocked(table.NewAddSnapshotUpdate(&next),
+		table.NewSetSnapshotRefUpdate(table.MainBranch, next.SnapshotID, table.BranchRef, -1, -1, -1))
 }

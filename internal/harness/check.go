@@ -127,6 +127,7 @@ func (w *World) positionsAt(tbl *table.Table, id int64, topology string) (map[so
 		return read(tbl, topology)
 	}
 	meta, err := table.UpdateTableMetadata(tbl.Metadata(), []table.Update{
+		table.NewRemovePropertiesUpdate([]string{"storm.iceberg.positions.main"}),
 		table.NewSetSnapshotRefUpdate(table.MainBranch, id, table.BranchRef, -1, -1, -1)}, tbl.MetadataLocation())
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"testing"
 	"time"
@@ -203,7 +204,7 @@ func (w *World) Live(t testing.TB, cfg topology.Config, plan *fault.Plan) error 
 	case err = <-done:
 	}
 	if ctx.Err() != nil {
-		t.Fatalf("a life did not catch up within a minute; it was %+v", top.Status())
+		t.Fatalf("a life did not catch up within a minute; it gave %v and was %+v", err, top.Status())
 	}
 	return err
 }
@@ -238,7 +239,7 @@ func Start(t testing.TB, cfg topology.Config) (top *topology.Topology, stop func
 // Until waits until cond holds, looking every few milliseconds of the test's clock.
 func Until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -253,3 +254,18 @@ func Until(t testing.TB, what string, cond func() bool) {
 
 // ErrAway is for Catalog.SetAway.
 var ErrAway = errors.New("connection refused")
+
+// RemoveWAL deletes every entry, as somebody who tidies up might.
+func (w *World) RemoveWAL() error {
+	var paths []string
+	err := w.Files.WalkDir("mem://warehouse/orders/metadata/_storm_wal", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	for _, p := range paths {
+		err = errors.Join(err, w.Files.Remove(p))
+	}
+	return err
+}
