@@ -10,14 +10,14 @@ import (
 
 const hidden = "[hidden]"
 
-// redacted is an error whose text has lost its secrets. errors.Is and errors.As still see what is beneath.
-type redacted struct {
+// redactedError is an error whose text has lost its secrets. errors.Is and errors.As still see what is beneath.
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (e *redacted) Error() string { return e.text }
-func (e *redacted) Unwrap() error { return e.err }
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
 
 var (
 	secretKey = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|signature|jsonkey|access-key|account\.key|` +
@@ -36,7 +36,7 @@ func redact(err error, p iceberg.Properties) error {
 	if text == err.Error() {
 		return err
 	}
-	return &redacted{text, err}
+	return &redactedError{text, err}
 }
 
 func secretsOf(p iceberg.Properties) []string {
