@@ -60,7 +60,7 @@ func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Trans
 	if err := appendTo(ctx, tx, ch.files, summary); err != nil {
 		return nil, err
 	}
-	if summary[keyPositions] == "" {
+	if summary[keyPositions] == "" || c.cfg.NoProperty {
 		return tx, nil
 	}
 	id, err := stagedID(tx, c.cfg.Branch)

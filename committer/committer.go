@@ -50,6 +50,10 @@ type Config struct {
 	AttemptTimeout time.Duration
 	// MaxBackoff bounds the wait between attempts. Default 30 s.
 	MaxBackoff time.Duration
+	// NoProperty keeps the positions in the snapshots' summaries alone, for a catalog that refuses table properties. It
+	// costs safety: when other engines' commits and expiry have removed every snapshot of floe while it did not run, a
+	// person must say where to go on.
+	NoProperty bool
 	// MaxPending bounds the descriptors that wait beside the group being committed: Submit blocks beyond it. Default 64.
 	MaxPending int
 	// Logger's default is slog.Default().
@@ -168,6 +172,9 @@ func New(cfg Config, l Loader, log Log) (*Committer, error) {
 		refusals:  map[string]int{},
 	}
 	c.mu.warned = map[string]bool{}
+	if cfg.NoProperty {
+		c.log.Warn("positions are kept in snapshot summaries alone; expiry that removes all of them makes the next start ask")
+	}
 	return c, nil
 }
 

@@ -170,6 +170,13 @@ func (w *world) table() *table.Table {
 	return w.cat.tableLocked()
 }
 
+// commits counts the requests that were applied.
+func (w *world) commits() int {
+	w.cat.mu.Lock()
+	defer w.cat.mu.Unlock()
+	return w.cat.commits
+}
+
 // away makes every look at the table fail, or no longer.
 func (w *world) away(err error) {
 	w.cat.mu.Lock()

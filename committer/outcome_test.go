@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/iceberg-go"
@@ -30,7 +31,7 @@ func TestAnswersOfARESTCatalog(t *testing.T) {
 	tbl := w.table()
 	meta, err := json.Marshal(tbl.Metadata())
 	w.must(err)
-	mode := ""
+	var asked atomic.Value // what the server is to answer
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if strings.HasSuffix(r.URL.Path, "/v1/config") {
@@ -42,7 +43,7 @@ func TestAnswersOfARESTCatalog(t *testing.T) {
 			return
 		}
 		status, html := 0, false
-		switch mode {
+		switch mode := asked.Load().(string); mode {
 		case "reset":
 			conn, _, _ := rw.(http.Hijacker).Hijack()
 			_ = conn.Close()
@@ -74,10 +75,11 @@ func TestAnswersOfARESTCatalog(t *testing.T) {
 		"400": protocol.Refused, "403": protocol.Refused, "413": protocol.Refused, "422": protocol.Refused,
 		"400 html": protocol.Refused, "413 html": protocol.Refused,
 	}
-	for _, mode = range []string{
+	for _, mode := range []string{
 		"400", "403", "409", "413", "422", "400 html", "409 html", "413 html",
 		"401", "404", "419", "429", "500", "501", "502", "503", "504", "500 html", "502 html", "reset", "torn 200", "empty 200",
 	} {
+		asked.Store(mode)
 		rt, err := cat.LoadTable(context.Background(), ident)
 		w.must(err)
 		tx := rt.NewTransaction()

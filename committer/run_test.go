@@ -222,11 +222,11 @@ func TestABusyNeighbourCannotBuryThePositions(t *testing.T) {
 				time.Sleep(time.Second)
 				w.foreign()
 			}
-			n := w.cat.commits
+			n := w.commits()
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if w.cat.commits != n+1 {
-				t.Errorf("%d heartbeats", w.cat.commits-n)
+			if got := w.commits() - n; got != 1 {
+				t.Errorf("%d heartbeats", got)
 			}
 			r.end()
 		})

@@ -44,9 +44,9 @@ type view struct {
 // look loads the table and finds the positions. An error is trouble that may pass, or a *StopError for what no commit can
 // be made on: another table, a format or a value that this version does not understand.
 func (c *Committer) look(ctx context.Context) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.AttemptTimeout)
-	defer cancel()
-	tbl, err := c.loader.Load(ctx)
+	lctx, cancel := context.WithTimeout(ctx, c.cfg.AttemptTimeout)
+	tbl, err := c.loader.Load(lctx)
+	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("load table: %w", err)
 	}
@@ -119,7 +119,7 @@ func (c *Committer) sameTable(tbl *table.Table) error {
 
 // history takes from the metadata what the protocol wants to know.
 func (c *Committer) history(m table.Metadata, parse func(string) *value) (*protocol.History, error) {
-	h := &protocol.History{Snapshots: map[int64]protocol.Snapshot{}}
+	h := &protocol.History{Snapshots: map[int64]protocol.Snapshot{}, NoProperty: c.cfg.NoProperty}
 	addSnapshots(h, m, true)
 	for name, ref := range m.Refs() {
 		if name == c.cfg.Branch {
@@ -190,7 +190,7 @@ func (c *Committer) find(ctx context.Context, tbl *table.Table, h *protocol.Hist
 		if err := ctx.Err(); err != nil {
 			return f, err
 		}
-		m, err := olderMetadata(ctx, tbl, path)
+		m, err := c.olderMetadata(ctx, tbl, path)
 		if err != nil {
 			return f, err
 		}
@@ -210,7 +210,9 @@ func (c *Committer) find(ctx context.Context, tbl *table.Table, h *protocol.Hist
 }
 
 // olderMetadata reads an earlier metadata file, nil where it is gone.
-func olderMetadata(ctx context.Context, tbl *table.Table, path string) (table.Metadata, error) {
+func (c *Committer) olderMetadata(ctx context.Context, tbl *table.Table, path string) (table.Metadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.AttemptTimeout)
+	defer cancel()
 	old, err := table.NewFromLocation(ctx, tbl.Identifier(), path, tbl.FS, nil)
 	if err == nil {
 		return old.Metadata(), nil

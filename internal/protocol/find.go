@@ -160,6 +160,9 @@ func (f Found) conclude(h *History, topology string, headless bool) Found {
 // ever committed to its branch, so one that no property knows never did, unless somebody took the property away: then
 // positions in any snapshot are a reason to ask.
 func (h *History) elsewhere(topology string) bool {
+	if h.NoProperty {
+		return true
+	}
 	for _, p := range h.Others {
 		known, doubted := h.list(p.Value)
 		if slices.Contains(known, topology) || slices.Contains(doubted, topology) {

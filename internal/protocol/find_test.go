@@ -150,6 +150,19 @@ func TestFindTakesThePropertyOfAnotherBranchWhereItNamesTheSnapshot(t *testing.T
 	}
 }
 
+func TestFindAsksWhereNoPropertyIsWritten(t *testing.T) {
+	h := hist(3, "3<1").read()
+	h.NoProperty = true
+	if f := Find(h, "a"); f.Place != Stop || f.Why != Expired {
+		t.Errorf("%+v", f)
+	}
+	h = hist(2, "1", "2<1")
+	h.NoProperty = true
+	if f := Find(h, "a"); f.Place != Fresh {
+		t.Errorf("down to the root nothing was there: %+v", f)
+	}
+}
+
 // A commit hides what lies below it. What other topologies would have asked a person about must be carried on, or they
 // would start over and double everything.
 func TestFindNamesTheTopologiesThatTheNextCommitMustMarkUnclear(t *testing.T) {

@@ -34,6 +34,8 @@ type History struct {
 	// the snapshot it names, and no more.
 	Own    *Property
 	Others []Property
+	// NoProperty says that floe writes none on this table: that there is none proves nothing.
+	NoProperty bool
 	// LogLength is the number of entries in the table's metadata log.
 	LogLength int
 	// LogRead says that all of the log has been read: nothing older can be asked for.

@@ -472,11 +472,11 @@ func TestEveryStateKeepsThePromise(t *testing.T) {
 		name string
 		b    budget
 	}{
-		{"two instances race, answers are lost, another engine commits", budget{offsets: 1, attempts: 2, foreign: 1, crashes: 1, states: 20_000}},
-		{"and the branch is set back", budget{offsets: 1, attempts: 2, roll: 1, crashes: 1, states: 20_000}},
-		{"and snapshots expire", budget{offsets: 1, attempts: 1, roll: 1, expire: 1, foreign: 1, states: 20_000}},
-		{"deeper", budget{offsets: 2, attempts: 1, roll: 1, expire: 1, crashes: 1, states: 20_000}},
-		{"everything", budget{offsets: 2, attempts: 2, foreign: 1, roll: 2, expire: 1, crashes: 1, states: 20_000}},
+		{"two instances race, answers are lost, another engine commits", budget{offsets: 1, attempts: 2, foreign: 1, crashes: 1, states: 20_000 / slower}},
+		{"and the branch is set back", budget{offsets: 1, attempts: 2, roll: 1, crashes: 1, states: 20_000 / slower}},
+		{"and snapshots expire", budget{offsets: 1, attempts: 1, roll: 1, expire: 1, foreign: 1, states: 20_000 / slower}},
+		{"deeper", budget{offsets: 2, attempts: 1, roll: 1, expire: 1, crashes: 1, states: 20_000 / slower}},
+		{"everything", budget{offsets: 2, attempts: 2, foreign: 1, roll: 2, expire: 1, crashes: 1, states: 20_000 / slower}},
 	} {
 		if n, err := strconv.Atoi(os.Getenv("FLOE_MODEL_STATES")); err == nil {
 			c.b.states = n // a longer search, by hand
