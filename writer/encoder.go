@@ -193,7 +193,7 @@ func (e *encoder) room(pt *part, cols *mapper.Columns) error {
 	}
 	path := e.p.loc.path(partition, fmt.Sprintf("%05d-%s-%05d.parquet", e.lane, e.id, e.seq))
 	e.seq++
-	f, err := newFile(e.p, e.fs, path, e.alloc, cols)
+	f, err := newFile(e.p, e.fs, path, e.alloc, cols, e.budget/2)
 	if err != nil {
 		return err
 	}

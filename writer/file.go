@@ -34,14 +34,17 @@ type file struct {
 	// open says that a row group takes rows; groupRows and groupRaw are what it has got, in rows and in column bytes.
 	open                bool
 	groupRows, groupRaw int64
+	// groupBytes ends a row group by its column bytes.
+	groupBytes int64
 	// raw is the sum of column bytes of closed row groups; with sink.n it gives the ratio of the compression.
 	raw int64
 }
 
 // newFile begins a file; sample are its first rows, from which it is decided what gets a dictionary. Nothing is made on
-// the storage yet.
-func newFile(p *plan, fs icebergio.WriteFileIO, path string, alloc *pool, sample *mapper.Columns) (*file, error) {
-	f := &file{p: p, sink: &sink{fs: fs, path: path}, stats: make([]leafStats, len(p.leaves))}
+// the storage yet. An open row group stays in memory: it ends at the table's size for it, or at maxGroup column bytes.
+func newFile(p *plan, fs icebergio.WriteFileIO, path string, alloc *pool, sample *mapper.Columns, maxGroup int64) (*file, error) {
+	f := &file{p: p, sink: &sink{fs: fs, path: path}, stats: make([]leafStats, len(p.leaves)),
+		groupBytes: min(p.set.rowGroupBytes, maxGroup)}
 	props := p.set.parquetProps(p.leaves, chooseDict(p, sample), alloc)
 	arrowProps := pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(memory.Allocator(alloc)))
 	fw, err := pqarrow.NewFileWriter(p.arrow, f.sink, props, arrowProps)
@@ -58,7 +61,7 @@ func (f *file) write(cs *mapper.Columns) error {
 		return nil
 	}
 	set := f.p.set
-	if !f.open || f.groupRows >= set.rowGroupRows || f.groupRaw >= set.rowGroupBytes {
+	if !f.open || f.groupRows >= set.rowGroupRows || f.groupRaw >= f.groupBytes {
 		if err := f.nextGroup(); err != nil {
 			return err
 		}
@@ -150,10 +153,10 @@ func (f *file) fail(err error) error {
 	return fmt.Errorf("encode data file %s: %w", f.sink.path, err)
 }
 
-// memory is about what the file holds: finished pages of the open row group, pages that are being filled, and what waits
-// in the sink.
+// memory is about what the file holds: finished pages of the open row group, pages that are being filled, what waits in
+// the sink, and the Bloom filters of all row groups, which are written with the footer.
 func (f *file) memory() int64 {
-	n := f.sink.memory() + fileOverhead
+	n := f.sink.memory() + fileOverhead + int64(f.rowGroups)*f.p.bloomBytes
 	if f.open {
 		leaves := int64(len(f.p.leaves))
 		n += f.fw.RowGroupTotalCompressedBytes() + min(f.groupRaw, leaves*2*f.p.set.pageBytes) + leaves*leafOverhead

@@ -24,9 +24,9 @@ func TestMemoryIsBoundedWithAThousandPartitions(t *testing.T) {
 		partitions, rows, parallel int
 		props                      iceberg.Properties
 	}{
-		{16 << 20, 1000, 150_000, 1, nil},
+		{16 << 20, 1000, 110_000, 1, nil},
 		{32 << 20, 1000, 100_000, 2, nil},
-		{16 << 20, 30, 200_000, 1, iceberg.Properties{propPageBytes: "1048576"}},
+		{16 << 20, 30, 120_000, 1, iceberg.Properties{propPageBytes: "1048576"}},
 		{16 << 20, 20_000, 20_000, 1, nil},
 	} {
 		t.Run(fmt.Sprintf("%d by %d", c.partitions, c.parallel), func(t *testing.T) {
@@ -66,5 +66,20 @@ func TestMemoryIsBoundedWithAThousandPartitions(t *testing.T) {
 				t.Errorf("%d files open, at most 16 are allowed", open)
 			}
 		})
+	}
+}
+
+// A row group larger than the bound is cut, and the file goes on.
+func TestOneFileIsWrittenWithinLittleMemory(t *testing.T) {
+	tbl, _ := newTable(t, eventSchema(), nil, nil)
+	task := newTask(t, tbl, func(c *Config) { c.MaxBufferedBytes = 4 << 20 })
+	for at := 0; at < 150_000; at += 10_000 {
+		appendAll(t, task, eventBatch(at, at+10_000))
+		if s := task.Stats(); s.BufferedBytes > 4<<20 {
+			t.Errorf("%d bytes held", s.BufferedBytes)
+		}
+	}
+	if d := seal(t, task); len(d.Files) > 3 {
+		t.Errorf("%d files", len(d.Files))
 	}
 }

@@ -29,7 +29,9 @@ type plan struct {
 	arrow  *arrow.Schema
 	leaves []leaf
 	set    *settings
-	loc    *locations
+	// bloomBytes is what the Bloom filters of a row group take.
+	bloomBytes int64
+	loc        *locations
 	// parts are the spec's fields, none for an unpartitioned table.
 	parts []*partField
 }
@@ -129,6 +131,9 @@ func (p *plan) findLeaves() error {
 		}
 		l.parquetPath = file.Column(i).Path()
 		l.mode = p.set.metrics.of(l.name, i)
+		if p.set.bloomCols[l.name] || p.set.bloomCols[l.parquetPath] {
+			p.bloomBytes += p.set.bloomBytes
+		}
 	}
 	return nil
 }

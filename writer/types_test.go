@@ -105,7 +105,7 @@ func TestEveryTypeComesBack(t *testing.T) {
 			task := newTask(t, tbl, nil)
 			poison(task)
 			var want []*source.Batch
-			for at := 0; at < 12000; at += 1500 {
+			for at := 0; at < 6000; at += 1500 {
 				b := batchOf(at, at+1500, anyRecord)
 				want = append(want, b)
 				appendAll(t, task, b)
