@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +96,7 @@ func TestRunUntilCaughtUpAndPositions(t *testing.T) {
 	cfg := w.config()
 	var all strings.Builder
 	all.WriteString(w.want(exitDone, "validate", cfg))
+	all.WriteString(w.want(exitDone, "positions", "show", cfg))
 	w.produce(0, `{"id":1}`, `{"id":2,"note":"x"}`, `{"id":3}`)
 	w.produce(1, `{"id":4}`)
 	all.WriteString(w.want(exitDone, "validate", cfg))
@@ -109,6 +112,33 @@ func TestRunUntilCaughtUpAndPositions(t *testing.T) {
 	all.WriteString(w.want(exitDone, "run", "--until-caught-up", cfg))
 	all.WriteString(w.want(exitDone, "positions", "show", cfg))
 	golden(t, "positions", all.String())
+}
+
+// TestJSON holds that each command prints one object, also when it fails.
+func TestJSON(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config()
+	bad := w.config("topics:", "topcis:")
+	w.produce(0, `{"id":1}`)
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{exitDone, []string{"run", "--until-caught-up", "--json", cfg}, `{"ok":true`},
+		{exitUsage, []string{"run", "--json", bad}, `{"ok":false`},
+		{exitDone, []string{"validate", "--json", cfg}, `{"ok":true`},
+		{exitUsage, []string{"validate", "--json", bad}, `{"ok":false`},
+		{exitDone, []string{"positions", "show", "--json", cfg}, `"next":1`},
+		{exitDone, []string{"positions", "set", "--json", "--yes", "--all", "latest", cfg}, `"behind":0`},
+		{exitDone, []string{"version", "--json"}, `"catalogs":[`},
+	} {
+		a := call(t, c.args...)
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, []byte(a.out)); err != nil || a.code != c.code || !strings.Contains(compact.String(), c.want) {
+			t.Errorf("%q: exit code %d, %v: %s%s", c.args, a.code, err, a.out, a.err)
+		}
+	}
 }
 
 func TestPositionsSetAsksBefore(t *testing.T) {

@@ -109,6 +109,18 @@ func TestDemoTellsWhereAndHowToQuery(t *testing.T) {
 	}
 }
 
+func TestDemoWhoseBrokerWasRemovedSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	demoJSON(t, "--dir", dir, "--records", "100")
+	if err := os.RemoveAll(filepath.Join(dir, "broker")); err != nil {
+		t.Fatal(err)
+	}
+	a := call(t, "demo", "--dir", dir)
+	if a.code != exitFailed || !strings.Contains(a.err, "remove "+dir+" and start again") {
+		t.Error(a.text())
+	}
+}
+
 func TestDemoFolderThatCantBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/target"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -128,6 +129,8 @@ func (c *cli) showPositions(ctx context.Context, p *parts, asJSON bool) error {
 	switch {
 	case errors.As(err, &stop):
 		report.Stop, report.Hint = stop.Reason, stop.Hint
+	case target.IsMissing(err) && p.cfg.Table.Create != nil:
+		// run will make it: there are no positions yet.
 	case err != nil:
 		return fmt.Errorf("look for the positions: %w", err)
 	}
@@ -207,7 +210,7 @@ func (c *cli) printPositions(r positionsReport, asJSON bool) error {
 	case r.Stop != "":
 		w.printf("Topology %s on %s stands still until somebody decides: %s. %s\n\n", r.Topology, r.Table, r.Stop, r.Hint)
 	case !r.Known:
-		w.printf("The table %s holds no positions of topology %s yet: it starts where source.kafka.start says.\n\n", r.Table, r.Topology)
+		w.printf("The table %s holds no positions of topology %s yet; it starts where source.kafka.start says.\n\n", r.Table, r.Topology)
 	case r.SnapshotID != 0:
 		w.printf("Topology %s on %s, from snapshot %d\n\n", r.Topology, r.Table, r.SnapshotID)
 	default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -39,11 +40,12 @@ type runOutcome struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	// Rows, Files and Commits are those that this run made visible.
-	Rows    int64           `json:"rows"`
-	Files   int64           `json:"files"`
-	Commits int64           `json:"commits"`
-	Seconds float64         `json:"seconds"`
-	Status  topology.Status `json:"status"`
+	Rows    int64   `json:"rows"`
+	Files   int64   `json:"files"`
+	Commits int64   `json:"commits"`
+	Seconds float64 `json:"seconds"`
+	// Status is the topology's at its end, null where none was made.
+	Status *topology.Status `json:"status"`
 }
 
 func runRun(c *cli, cmd *command, args []string) error {
@@ -55,10 +57,12 @@ func runRun(c *cli, cmd *command, args []string) error {
 		return err
 	}
 	cfg, rest, err := c.configArg(cmd, rest)
-	if err != nil {
+	switch {
+	case err != nil && *asJSON && isConfigError(err):
+		return errors.Join(c.printJSON(runOutcome{Error: explain(err)}), err)
+	case err != nil:
 		return err
-	}
-	if len(rest) > 0 {
+	case len(rest) > 0:
 		return usagef(cmd, "%q is one argument too many", rest[0])
 	}
 	logger := newLogger(cfg, c.stderr)
@@ -75,17 +79,24 @@ func runRun(c *cli, cmd *command, args []string) error {
 	defer stop()
 	r := &runner{cfg: cfg, log: logger, untilCaughtUp: *caughtUp, killed: killed, started: func(t *topology.Topology) { top = t }}
 	err = redacted(cfg, r.run(ctx))
-	if *asJSON && top != nil {
-		return c.printRun(cfg, top.Status(), err, time.Since(began))
+	if !*asJSON {
+		return err
 	}
-	return err
+	var status *topology.Status
+	if top != nil {
+		st := top.Status()
+		status = &st
+	}
+	return c.printRun(cfg, status, err, time.Since(began))
 }
 
 // printRun prints the outcome, and the error on stderr as well.
-func (c *cli) printRun(cfg *config.Config, st topology.Status, err error, d time.Duration) error {
+func (c *cli) printRun(cfg *config.Config, st *topology.Status, err error, d time.Duration) error {
 	out := runOutcome{OK: err == nil, Seconds: d.Seconds(), Status: st}
-	for _, s := range st.Committers {
-		out.Rows, out.Files, out.Commits = out.Rows+s.Rows, out.Files+s.Files, out.Commits+s.Commits
+	if st != nil {
+		for _, s := range st.Committers {
+			out.Rows, out.Files, out.Commits = out.Rows+s.Rows, out.Files+s.Files, out.Commits+s.Commits
+		}
 	}
 	if err != nil {
 		out.Error = cfg.Redact(explain(err))

@@ -40,7 +40,7 @@ type check struct {
 
 type validateReport struct {
 	OK     bool    `json:"ok"`
-	Config string  `json:"config"`
+	Config string  `json:"config,omitempty"`
 	Checks []check `json:"checks"`
 	// DDL is the table that run would make.
 	DDL string `json:"ddl,omitempty"`
@@ -61,21 +61,21 @@ func runValidate(c *cli, cmd *command, args []string) error {
 	cfg, rest, err := c.configArg(cmd, rest)
 	switch {
 	case err != nil:
-		return err
+		return c.refuseConfig(err, *asJSON)
 	case len(rest) > 0:
 		return usagef(cmd, "%q is one argument too many", rest[0])
 	case *samples < 0:
 		return usagef(cmd, "--samples %d is negative", *samples)
 	}
 	p, err := build(cfg, quietLogger(cfg, c.stderr))
+	if err == nil {
+		_, err = p.topology(false, nil)
+	}
 	if err != nil {
-		return redacted(cfg, err)
+		return c.refuseConfig(redacted(cfg, err), *asJSON)
 	}
 	ctx, stop := c.untilSignal(func() {}, func() {})
 	defer stop()
-	if _, err := p.topology(false, nil); err != nil {
-		return redacted(cfg, err)
-	}
 	r := &validateReport{OK: true, Config: cfg.File()}
 	r.add("configuration", "ok", "")
 	p.validateTable(ctx, r)
@@ -85,6 +85,19 @@ func runValidate(c *cli, cmd *command, args []string) error {
 		r.OK = r.OK && r.Checks[i].Result != "failed"
 	}
 	return c.printValidate(r, *asJSON)
+}
+
+// refuseConfig reports a configuration that nothing can be checked with; the error is printed by whoever gets it.
+func (c *cli) refuseConfig(err error, asJSON bool) error {
+	var usage *usageError
+	if asJSON && !errors.As(err, &usage) {
+		r := &validateReport{}
+		r.add("configuration", "failed", "%s", explain(err))
+		if perr := c.printJSON(r); perr != nil {
+			return perr
+		}
+	}
+	return err
 }
 
 func (c *cli) printValidate(r *validateReport, asJSON bool) error {

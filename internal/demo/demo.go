@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/stormfloe/floe/source"
 )
 
 // TableName is the demo's table.
@@ -137,7 +139,12 @@ func steps(ctx context.Context, o Options, b *broker, out *Outcome) error {
 	ingested(0)
 	err = o.Runner.RunUntilCaughtUp(ctx, out.Config, ingested)
 	out.IngestSeconds = since(began)
-	if err != nil {
+	var gone *source.PositionError
+	switch {
+	case errors.As(err, &gone):
+		return fmt.Errorf("the records in %s are not those that the table was written from, since one of the two was removed or "+
+			"replaced; remove %s and start again: %w", filepath.Join(out.Dir, "broker"), out.Dir, gone)
+	case err != nil:
 		return fmt.Errorf("run %s: %w", out.Config, err)
 	}
 	ingested(out.Records)
