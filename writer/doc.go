@@ -38,6 +38,18 @@
 //   - A file name holds the batch's UUID, which is the descriptor's ID: no file is ever overwritten.
 //   - After a failure nothing of the batch is used: Discard removes its files, and its records are read again.
 //
+// # Parquet
+//
+// The table's write properties decide. Where they say nothing: zstd level 1; a dictionary only on columns whose first
+// rows have few distinct values; DELTA_BINARY_PACKED for integers, dates and times; pages of 256 KiB; row groups of 256k
+// rows or 128 MiB, or half of MaxBufferedBytes where that is less. Iceberg's own vectorized reader (Spark) knows the delta
+// encoding from version 1.11 on: for older ones set write.parquet.page-version to v1, and integers are written plain.
+// write.parquet.page-row-limit is exact, and then pages are small: the library below can end a page by size or by rows,
+// not by both.
+//
+// Partition folders are escaped as Iceberg does, but with a tilde for the percent sign, so that no file system decodes
+// them; folders longer than file systems take are cut and end in a hash.
+//
 // # Metrics in the manifest
 //
 // Counts and bounds are taken from the columns as they are written. Bounds of text end at a code point, and an upper
