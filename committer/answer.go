@@ -11,7 +11,7 @@ import (
 
 // landed answers a group whose commit id is on the branch. at are the table's positions now. An item that they do not
 // cover was not in the attempt that landed (an earlier life's entry that was adopted in part, say): it is read again.
-func (c *Committer) landed(g *group, tbl *table.Table, snapshot int64, at map[source.Partition]Progress) {
+func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snapshot int64, at map[source.Partition]Progress) {
 	next := make(protocol.Positions, len(at))
 	for p, x := range at {
 		next[p] = x.Next
@@ -30,7 +30,7 @@ func (c *Committer) landed(g *group, tbl *table.Table, snapshot int64, at map[so
 	}
 	files, rows, bytes := g.files()
 	c.obs.Committed(len(files), rows, bytes, c.cfg.Now().Sub(g.first))
-	c.forgetEntry(tbl, g)
+	c.forgetEntry(ctx, tbl, g)
 	c.relieve()
 	for _, it := range held {
 		if !g.adopted {
@@ -42,11 +42,11 @@ func (c *Committer) landed(g *group, tbl *table.Table, snapshot int64, at map[so
 }
 
 // forgetEntry deletes the WAL entry of a group that landed.
-func (c *Committer) forgetEntry(tbl *table.Table, g *group) {
+func (c *Committer) forgetEntry(ctx context.Context, tbl *table.Table, g *group) {
 	if c.wal == nil || g.entry == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.AttemptTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.AttemptTimeout)
 	defer cancel()
 	if err := c.wal.Delete(ctx, tbl, g.entry); err != nil {
 		c.walTrouble("WAL entry of a commit that landed can't be deleted; it is when its partitions are assigned next", err)

@@ -59,7 +59,7 @@ func (c *Committer) commit(ctx context.Context, g *group) error {
 			}
 			return err
 		}
-		if c.settled(g, v) {
+		if c.settled(ctx, g, v) {
 			return nil
 		}
 		if !c.sortOut(g, v) {
@@ -81,7 +81,7 @@ func (c *Committer) commit(ctx context.Context, g *group) error {
 }
 
 // settled looks, after an attempt that was not confirmed, for what became of it.
-func (c *Committer) settled(g *group, v *view) bool {
+func (c *Committer) settled(ctx context.Context, g *group, v *view) bool {
 	if g.last == 0 && !g.adopted {
 		return false
 	}
@@ -93,7 +93,7 @@ func (c *Committer) settled(g *group, v *view) bool {
 	switch protocol.AfterLook(a, v.hist.See(g.id.String())) {
 	case protocol.Settled:
 		c.obs.Outcome("settled_landed")
-		c.landed(g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
+		c.landed(ctx, g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
 	case protocol.Never:
 		c.log.Warn("commit landed and was rolled back; its records are read again", "commit_id", g.id)
 		g.stale, g.items = append(g.stale, g.items...), nil
@@ -257,7 +257,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
 		c.mu.Lock()
 		c.publishLocked(tbl, at)
 		c.mu.Unlock()
-		c.landed(g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
+		c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
 		return true
 	case protocol.Moved:
 		c.obs.Outcome("refused")

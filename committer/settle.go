@@ -116,9 +116,9 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 	switch fate {
 	case protocol.SetAside:
 		log.Warn("WAL entry can't be read and is set aside; what it names is read again", "error", e.Err)
-		c.walDo("set aside", func(ctx context.Context) error { return c.wal.SetAside(ctx, v.tbl, e.Path) })
+		c.walDo(ctx, "set aside", func(ctx context.Context) error { return c.wal.SetAside(ctx, v.tbl, e.Path) })
 	case protocol.Delete:
-		c.walDo("delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
+		c.walDo(ctx, "delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
 	case protocol.Adopt:
 		return c.adopt(ctx, e, fates)
 	default:
@@ -201,11 +201,11 @@ func (c *Committer) abandon(ctx context.Context, v *view, e descriptor.Entry, fa
 		return
 	}
 	c.log.Info("WAL entry of an earlier life was abandoned; its records are read again", "entry", e.Path, "files_deleted", deleted)
-	c.walDo("delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
+	c.walDo(ctx, "delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
 }
 
-func (c *Committer) walDo(what string, f func(ctx context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.AttemptTimeout)
+func (c *Committer) walDo(ctx context.Context, what string, f func(ctx context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.AttemptTimeout)
 	defer cancel()
 	if err := f(ctx); err != nil {
 		c.walTrouble(fmt.Sprintf("WAL entry: %s failed; it is tried again when its partitions are assigned next", what), err)
