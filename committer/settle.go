@@ -188,7 +188,12 @@ func (c *Committer) abandon(ctx context.Context, v *view, e descriptor.Entry, fa
 		if f != protocol.BatchDelete {
 			continue
 		}
-		n, err := removeFiles(ctx, v.tbl, e.Group.Descriptors[i].Files)
+		d := e.Group.Descriptors[i]
+		n := 0
+		ok, err := c.unused(ctx, v, d.Files, d.SealedAt)
+		if ok {
+			n, err = removeFiles(ctx, v.tbl, d.Files)
+		}
 		deleted += n
 		if err != nil {
 			failed = true

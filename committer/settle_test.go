@@ -190,6 +190,20 @@ func (r *runner) commitAll(ds ...*descriptor.Descriptor) {
 	r.end()
 }
 
+// A descriptor that travels between processes was noted by one that died, delivered again, and committed under another id.
+func TestFilesThatWereCommittedUnderAnotherIDAreNotDeleted(t *testing.T) {
+	w, log := newWorld(t, nil), newLog()
+	r := w.life(log)
+	d := w.batch("a", rng(0, 0, 10))
+	w.entryOf(log, 2*time.Hour, d)
+	w.life(nil).commitAll(d, w.batch("a", rng(0, 10, 12)))
+	r.settle()
+	if log.len() != 0 {
+		t.Errorf("%d entries", log.len())
+	}
+	w.once("a", 0, 12)
+}
+
 func TestOnlyFilesUnderTheTableAreDeleted(t *testing.T) {
 	w, log := newWorld(t, nil), newLog()
 	r := w.life(log)
