@@ -88,9 +88,16 @@ func (r *run) reached(now committer.Positions) bool {
 		if r.state.isStopped(p) {
 			continue
 		}
-		if pr, there := now.At[p]; !there || pr.Next < target {
+		pr, there := now.At[p]
+		if there && pr.Next >= target {
+			continue
+		}
+		err := foreignIdentity(now, source.Bounds{Partition: p, Last: target})
+		if there || err == nil {
 			return false
 		}
+		// Nobody will read it, whoever owns it.
+		r.state.stop(p, err)
 	}
 	return true
 }

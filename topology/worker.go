@@ -43,9 +43,11 @@ type worker struct {
 	epoch     uint64
 	rewinding bool
 	stopped   bool
-	// resumeAt is when the next batch may be taken after a write failure; failures are those in a row.
-	resumeAt time.Time
-	failures int
+	// resumeAt is when the next batch may be taken after a write failure; failures are those in a row, since failingSince.
+	// works says that a batch has been sealed.
+	resumeAt, failingSince time.Time
+	failures               int
+	works                  bool
 	// stale and foreign count rewinds in a row without a commit landed between: all, and those that another instance
 	// caused.
 	stale, foreign int

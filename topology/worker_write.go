@@ -102,7 +102,9 @@ func (w *worker) reopenAfterGap(p source.Partition, want source.Position) {
 	w.r.cfg.Source.Reopen(p, want)
 }
 
-// writeFailed drops the open batch after an I/O error and has its input delivered again, after a pause that grows.
+// writeFailed drops the open batch after an I/O error and has its input delivered again, after a pause that grows. It
+// goes on for as long as it takes, not ready, once something could be written; before that it is a wrong configuration
+// (no permission, a type that the mapper can't make) rather than an outage, and ends like a catalog that is away.
 // Sealed batches are not touched by it: the open one begins where they end.
 func (w *worker) writeFailed(life context.Context, err error) {
 	if life.Err() != nil {
@@ -110,12 +112,18 @@ func (w *worker) writeFailed(life context.Context, err error) {
 	}
 	w.lose()
 	w.task.Discard(life)
+	if w.failures == 0 {
+		w.failingSince = time.Now()
+	}
 	wait := backoff(w.failures)
 	w.failures++
 	w.resumeAt = time.Now().Add(wait)
 	w.r.met.writeFailed(w.name)
 	w.r.trouble(w.name, fmt.Errorf("task %s cannot write, failure %d in a row: %w", w.name, w.failures, err))
 	w.redeliverOpen()
+	if lasted := time.Since(w.failingSince); !w.works && lasted >= w.r.cfg.StartupTimeout {
+		w.halt(fmt.Errorf("task %s has not been able to write anything for %s: %w", w.name, lasted.Round(time.Second), err))
+	}
 }
 
 // redeliverOpen makes the source deliver again what the open batch held, which has just been dropped.
@@ -172,7 +180,7 @@ func (w *worker) seal(life context.Context, flush bool) bool {
 	if d == nil {
 		return false
 	}
-	w.failures = 0
+	w.failures, w.works = 0, true
 	w.r.trouble(w.name, nil)
 	w.sealed(d, time.Since(began))
 	w.send(d, flush)
