@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
-	"github.com/segmentio/kafka-go/sasl/scram"
 
 	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/internal/config"
@@ -35,15 +32,15 @@ type parts struct {
 func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
 	tbl, err := newTable(cfg)
 	if err != nil {
-		return nil, &badConfig{cfg.File(), err}
+		return nil, &configError{cfg.File(), err}
 	}
 	kc, err := kafkaConfig(cfg, log)
 	if err != nil {
-		return nil, &badConfig{cfg.File(), err}
+		return nil, &configError{cfg.File(), err}
 	}
 	src, err := kafka.New(kc)
 	if err != nil {
-		return nil, &badConfig{cfg.File(), err}
+		return nil, &configError{cfg.File(), err}
 	}
 	return &parts{cfg: cfg, log: log, source: src, table: tbl}, nil
 }
@@ -96,7 +93,7 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 		Registerer:      reg,
 	})
 	if err != nil {
-		return nil, &badConfig{p.cfg.File(), err}
+		return nil, &configError{p.cfg.File(), err}
 	}
 	return t, nil
 }
@@ -109,7 +106,7 @@ func (p *parts) committer(table committer.Loader) (*committer.Committer, error) 
 		Logger:   p.log,
 	}, table, wal.New(p.cfg.Committer.WALNamespace, p.cfg.Name))
 	if err != nil {
-		return nil, &badConfig{p.cfg.File(), err}
+		return nil, &configError{p.cfg.File(), err}
 	}
 	return c, nil
 }
@@ -142,8 +139,10 @@ func kafkaConfig(cfg *config.Config, log *slog.Logger) (kafka.Config, error) {
 		Logger:              log,
 	}
 	var err error
-	if out.SASL, err = saslMechanism(k.SASL); err != nil {
-		return out, fmt.Errorf("source.kafka.sasl: %w", err)
+	if s := k.SASL; s != nil {
+		if out.SASL, err = kafka.SASL(s.Mechanism, s.Username, s.Password.Reveal()); err != nil {
+			return out, fmt.Errorf("source.kafka.sasl: %w", err)
+		}
 	}
 	if out.TLS, err = tlsConfig(k.TLS); err != nil {
 		return out, fmt.Errorf("source.kafka.tls: %w", err)
@@ -167,18 +166,6 @@ func kafkaStart(s config.Start) kafka.Start {
 		}
 	}
 	return out
-}
-
-func saslMechanism(s *config.SASL) (sasl.Mechanism, error) {
-	switch {
-	case s == nil:
-		return nil, nil
-	case s.Mechanism == "SCRAM-SHA-256":
-		return scram.Mechanism(scram.SHA256, s.Username, s.Password.Reveal())
-	case s.Mechanism == "SCRAM-SHA-512":
-		return scram.Mechanism(scram.SHA512, s.Username, s.Password.Reveal())
-	}
-	return plain.Mechanism{Username: s.Username, Password: s.Password.Reveal()}, nil
 }
 
 func tlsConfig(t *config.TLS) (*tls.Config, error) {

@@ -128,7 +128,7 @@ type demoRunner struct {
 }
 
 // RunUntilCaughtUp implements demo.Runner.
-func (d *demoRunner) RunUntilCaughtUp(ctx context.Context, path string, committed func(int64)) error {
+func (d *demoRunner) RunUntilCaughtUp(ctx context.Context, path string, committed func(int64)) (err error) {
 	cfg, err := config.Load(path, d.cli.env)
 	if err != nil {
 		return err
@@ -137,7 +137,11 @@ func (d *demoRunner) RunUntilCaughtUp(ctx context.Context, path string, committe
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
-	defer logFile.Close()
+	defer func() {
+		if cerr := logFile.Close(); cerr != nil && err == nil {
+			err = fmt.Errorf("close the log: %w", cerr)
+		}
+	}()
 	logger := newLogger(cfg, logFile)
 	watch := &watcher{committed: committed, done: make(chan struct{}), ended: make(chan struct{})}
 	r := &runner{cfg: cfg, log: logger, untilCaughtUp: true, killed: d.killed, started: watch.start}

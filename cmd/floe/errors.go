@@ -17,18 +17,18 @@ import (
 func isConfigError(err error) bool {
 	var one *config.Error
 	var all config.Errors
-	var bad *badConfig
+	var bad *configError
 	return errors.As(err, &one) || errors.As(err, &all) || target.ConfigError(err) != nil || errors.As(err, &bad)
 }
 
-// badConfig is a configuration that a package below has refused.
-type badConfig struct {
+// configError is a configuration that a package below has refused.
+type configError struct {
 	file string
 	err  error
 }
 
-func (e *badConfig) Error() string { return e.file + ": " + e.err.Error() }
-func (e *badConfig) Unwrap() error { return e.err }
+func (e *configError) Error() string { return e.file + ": " + e.err.Error() }
+func (e *configError) Unwrap() error { return e.err }
 
 // explain is what a person reads: the error, and what to do where the error itself does not say it.
 func explain(err error) string {

@@ -53,8 +53,8 @@ func serve(addr string, reg prometheus.Gatherer, status func() topology.Status, 
 }
 
 // close ends the server, giving answers on their way a moment.
-func (s *server) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func (s *server) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close() // what did not end in time is cut off

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 
@@ -47,9 +46,4 @@ func redacted(cfg *config.Config, err error) error {
 		return &redactor{text, err}
 	}
 	return err
-}
-
-// isEnded says that err only reports that ctx was ended by the user.
-func isEnded(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && err != nil && context.Cause(ctx) == context.Canceled
 }

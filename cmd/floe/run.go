@@ -140,13 +140,13 @@ func (r *runner) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		defer srv.close()
+		defer srv.close(context.WithoutCancel(ctx))
 		r.log.Info("HTTP server listens", "address", srv.ln.Addr().String())
 	}
 	defer limitMemory(r.cfg, r.log)()
 	err = r.untilKilled(func() error { return top.Run(ctx) }, top.Kill)
 	if wrong := target.ConfigError(err); wrong != nil {
-		return &badConfig{r.cfg.File(), wrong}
+		return &configError{r.cfg.File(), wrong}
 	}
 	return err
 }

@@ -73,7 +73,7 @@ const queued = 1_000
 
 // queue brings messages without positions to a one-stage sink and counts those that may be acknowledged.
 func queue(ctx context.Context, tbl loader) (acked int, err error) {
-	sink, err := topology.NewSink(topology.StageConfig{
+	sink, err := topology.NewSink(topology.StageConfig{ //nolint:contextcheck // it starts nothing that a context could end
 		Name: "queue", Table: tbl, Mapper: mapper.NewJSON(mapper.JSONOptions{}),
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func replicate(ctx context.Context, tbl loader, stop source.Position) (from sour
 		return 0, err
 	}
 	// What is emitted is bytes: this function call could as well be a message to another process.
-	writer, err := topology.NewWriterStage(cfg, committer.Commit)
+	writer, err := topology.NewWriterStage(cfg, committer.Commit) //nolint:contextcheck // as above
 	if err != nil {
 		return 0, err
 	}
