@@ -44,6 +44,12 @@ func fits(tbl *table.Table, d *descriptor.Descriptor) error {
 		return fmt.Errorf("batch %s was written for table %s, this is %s", d.ID, d.TableUUID, m.TableUUID())
 	}
 	if len(d.Files) == 0 {
+		// Rows without files would move the positions past what nobody wrote.
+		for _, in := range d.Inputs {
+			if in.Rows != 0 {
+				return fmt.Errorf("batch %s holds rows of %s and names no file", d.ID, in.Range)
+			}
+		}
 		return nil
 	}
 	has := false

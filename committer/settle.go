@@ -45,7 +45,12 @@ func (c *Committer) Settle(ctx context.Context, ps []source.Partition) error {
 	}
 	var left []descriptor.Entry
 	for _, e := range entries {
-		if e.Group == nil || c.mine(e.Group) && covers(e.Group, ps) {
+		switch {
+		case e.Group == nil && !descriptor.Damaged(e.Err):
+			// Storage that can't be read now, or a newer floe's entry: nothing is wrong with it. What it names is read again
+			// unless a later start adopts it.
+			c.walTrouble("WAL entry can't be looked at and is left as it is", e.Err)
+		case e.Group == nil || c.mine(e.Group) && covers(e.Group, ps):
 			left = append(left, e)
 		}
 	}
@@ -128,9 +133,10 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 }
 
 // facts gathers what decides about an entry. A file that nobody could look at counts as not there: the batch is then
-// read again, and nothing is deleted on that ground.
+// read again, and nothing is deleted on that ground. An entry that is sound but names another table, or a schema or spec
+// that this one does not have, is readable: its batches do not fit, so none is adopted.
 func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (protocol.Entry, error) {
-	if e.Group == nil || e.Err != nil {
+	if e.Group == nil || descriptor.Damaged(e.Err) {
 		return protocol.Entry{}, nil
 	}
 	g := e.Group
@@ -145,7 +151,8 @@ func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (pro
 	f.Age = c.cfg.Now().Sub(written)
 	for _, d := range g.Descriptors {
 		f.Batches = append(f.Batches, protocol.EntryBatch{Ranges: rangesOf(d), Whole: func() bool {
-			if fits(v.tbl, d) != nil || checkInputs(d) != nil {
+			// With any error some descriptors have lost their files in reading: none is taken for whole.
+			if e.Err != nil || fits(v.tbl, d) != nil || checkInputs(d) != nil {
 				return false
 			}
 			ok, err := whole(ctx, v.tbl, d)

@@ -238,7 +238,7 @@ func TestEntriesThatAreNotThisOnesAreLeft(t *testing.T) {
 func TestAnEntryThatCannotBeReadNeverStopsAStart(t *testing.T) {
 	w, log := newWorld(t, nil), newLog()
 	r := w.life(log)
-	log.entries["torn.json"] = descriptor.Entry{Path: "torn.json", Err: errors.New("checksum")}
+	log.entries["torn.json"] = descriptor.Entry{Path: "torn.json", Err: descriptor.ErrChecksum}
 	w.entryOf(log, time.Minute, w.batch("a", rng(0, 0, 10)))
 	if pos := r.settle(); pos.At[part(0)].Next != 10 || len(log.aside) != 1 || log.len() != 0 {
 		t.Errorf("positions %+v, aside %v", pos.At, log.aside)
