@@ -388,3 +388,6 @@ func (t *fakeTask) Close() error {
 	t.closed = true
 	return nil
 }
+
+// pass lets the clock of a synctest bubble go on by d; everything that is due meanwhile happens.
+func pass(d time.Duration) { <-time.After(d) }

@@ -21,7 +21,7 @@ func TestAnotherIncarnationStopsItsPartitionsAlone(t *testing.T) {
 		g := newRig(2, 50)
 		cfg := g.config()
 		stop := start(g.topology(t, cfg))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestFirstPositionsAreRecordedForAllPartitionsBeforeAnythingIsRead(t *testin
 		cfg.Source = a
 		top := g.topology(t, cfg)
 		stop := start(top)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		top.Kill()
 		_ = stop()
 		g.fill(0, 5)
@@ -116,9 +116,9 @@ func TestStartWaitsForTheCatalogThenGivesUp(t *testing.T) {
 				began := time.Now()
 				go func() { done <- top.Run(ctx) }()
 				if back {
-					time.Sleep(30 * time.Second)
+					pass(30 * time.Second)
 					g.table.set(func() { g.table.loadErr = nil })
-					time.Sleep(time.Minute)
+					pass(time.Minute)
 					cancel()
 					if err := <-done; err != nil {
 						t.Error(err)
@@ -174,7 +174,7 @@ func TestSourceWithoutPositionsIsDeliveredAtLeastOnce(t *testing.T) {
 			return s, err
 		}
 		stop := start(top)
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		for p, to := range g.ends() {
 			if got := g.log.Acked(p); got != to {
 				t.Errorf("%s acked to %d, want %d", p, got, to)
@@ -194,7 +194,7 @@ func TestStatusIsJSON(t *testing.T) {
 			t.Errorf("before Run: %+v", st)
 		}
 		stop := start(top)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		b, err := json.Marshal(top.Status())
 		if err != nil {
 			t.Fatal(err)

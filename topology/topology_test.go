@@ -117,7 +117,7 @@ func TestEveryRecordOnceAndAcked(t *testing.T) {
 					cfg.OneStage, cfg.Writer.Tasks = one, tasks
 					top := g.topology(t, cfg)
 					stop := start(top)
-					time.Sleep(time.Minute)
+					pass(time.Minute)
 					if err := g.table.check(g.ends()); err != nil {
 						t.Error(err)
 					}
@@ -144,7 +144,7 @@ func TestGracefulEndCommitsWhatIsOpen(t *testing.T) {
 		cfg := g.config()
 		cfg.Writer.SealRecords, cfg.Writer.SealInterval = 1000, time.Hour
 		stop := start(g.topology(t, cfg))
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if n := g.table.snapshots(); n != 1 {
 			t.Fatalf("%d snapshots before the end, want the first positions alone", n)
 		}
@@ -167,7 +167,7 @@ func TestKillCommitsNothingMore(t *testing.T) {
 		cfg.Writer.SealInterval = time.Hour
 		top := g.topology(t, cfg)
 		stop := start(top)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		top.Kill()
 		if err := stop(); !errors.Is(err, ErrKilled) {
 			t.Errorf("Run gave %v, want ErrKilled", err)
@@ -235,12 +235,12 @@ func TestRollbackBringsRowsBack(t *testing.T) {
 				cfg := g.config()
 				cfg.Writer.Tasks = 2
 				stop := start(g.topology(t, cfg))
-				time.Sleep(time.Minute)
+				pass(time.Minute)
 				g.table.rollback(g.table.snapshots() / 2)
 				if !quiet {
 					g.fill(1, 30)
 				}
-				time.Sleep(2 * time.Minute)
+				pass(2 * time.Minute)
 				if err := g.table.check(g.ends()); err != nil {
 					t.Error(err)
 				}
@@ -303,11 +303,11 @@ func TestWriteFailuresRecover(t *testing.T) {
 			return ft, err
 		}
 		stop := start(top)
-		time.Sleep(300 * time.Millisecond)
+		pass(300 * time.Millisecond)
 		if st := top.Status(); st.Ready || !strings.Contains(st.LastError, "disk full") {
 			t.Errorf("ready=%v, last error %q", st.Ready, st.LastError)
 		}
-		time.Sleep(5 * time.Minute)
+		pass(5 * time.Minute)
 		if err := g.table.check(g.ends()); err != nil {
 			t.Error(err)
 		}

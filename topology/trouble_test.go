@@ -20,9 +20,9 @@ func TestCatalogAwayHoldsTheSource(t *testing.T) {
 		cfg := g.config()
 		top := g.topology(t, cfg)
 		stop := start(top)
-		time.Sleep(time.Millisecond)
+		pass(time.Millisecond)
 		g.table.set(func() { g.table.away = true })
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		st := top.Status()
 		// What may be on its way: sealed batches in flight, the open batch, the queue.
 		read := st.Partitions[0].Read - st.Partitions[0].Committed
@@ -33,7 +33,7 @@ func TestCatalogAwayHoldsTheSource(t *testing.T) {
 			t.Errorf("%d in flight", st.Tasks[0].InFlight)
 		}
 		g.table.set(func() { g.table.away = false })
-		time.Sleep(2 * time.Hour)
+		pass(2 * time.Hour)
 		if err := g.table.check(g.ends()); err != nil {
 			t.Error(err)
 		}
@@ -57,7 +57,7 @@ func TestRebalanceBetweenReplicas(t *testing.T) {
 		}
 		stopA, stopB := start(g.topology(t, one)), start(g.topology(t, two))
 		for i := range 12 {
-			time.Sleep(700 * time.Millisecond)
+			pass(700 * time.Millisecond)
 			p := g.part(int32(i % 4))
 			from, to := a, b
 			if i/4%2 == 1 {
@@ -65,12 +65,12 @@ func TestRebalanceBetweenReplicas(t *testing.T) {
 			}
 			from.Revoke(p)
 			if i%3 != 0 {
-				time.Sleep(3 * time.Second) // otherwise the new owner comes before the old one has let go
+				pass(3 * time.Second) // otherwise the new owner comes before the old one has let go
 			}
 			to.Assign(p)
 			g.fill(i%4, 20)
 		}
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		if err := g.table.check(g.ends()); err != nil {
 			t.Error(err)
 		}
@@ -92,12 +92,12 @@ func TestRevokedPartitionIsNotAckedAfterTheDeadline(t *testing.T) {
 		cfg.Source = a
 		top := g.topology(t, cfg)
 		stop := start(top)
-		time.Sleep(time.Millisecond)
+		pass(time.Millisecond)
 		g.table.set(func() { g.table.away = true })
 		a.Revoke(g.part(0))
-		time.Sleep(source.RevokeGrace + time.Second)
+		pass(source.RevokeGrace + time.Second)
 		g.table.set(func() { g.table.away = false })
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if got := g.log.Acked(g.part(0)); got != 0 {
 			t.Errorf("the lost partition was acked to %d", got)
 		}

@@ -197,7 +197,7 @@ func readFile(w *World, path string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func readFile(w *World, path string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer pf.Close()
+	defer func() { _ = pf.Close() }()
 	r, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
 	if err != nil {
 		return nil, err

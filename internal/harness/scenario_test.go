@@ -108,9 +108,7 @@ func TestLateRequestOfADeadProcess(t *testing.T) {
 	for nth := 1; nth <= 3; nth++ {
 		w := harness.New(t, harness.Shape{Partitions: 2})
 		w.Produce(40)
-		cfg := w.Config(nil)
-		var plan *fault.Plan
-		plan = fault.New(fault.All(
+		plan := fault.New(fault.All(
 			fault.On(fault.OpCommit, fault.Before, nth, fault.Late(errors.New("504 gateway timeout"))),
 			// The process dies at what it does after it.
 			func() fault.Decider {
@@ -125,8 +123,7 @@ func TestLateRequestOfADeadProcess(t *testing.T) {
 					return fault.Continue
 				}
 			}()))
-		cfg = w.Config(plan)
-		_ = w.Live(t, cfg, plan)
+		_ = w.Live(t, w.Config(plan), plan)
 		_, stop := harness.Start(t, w.Config(nil))
 		w.Produce(20)
 		harness.Until(t, "some rows", func() bool { return w.Catalog.Commits() > nth })
