@@ -180,6 +180,8 @@ var typeCases = map[string]struct {
 		{`"00112233-4455-6677-8899-aAbBcCdDeEfF"`, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"},
 		{`"00112233445566778899aabbccddeeff"`, CodeType}, {`"{00112233-4455-6677-8899-aabbccddeeff}"`, CodeType}, {`"00112233-4455-6677-8899-aabbccddeefg"`, CodeType},
 		{`"00112233-4455-6677-88-99aabbccddeeff"`, CodeType}, {`""`, CodeType}, {`1`, CodeType}, {`"0-112233-4455-6677-8899-aabbccddeeff"`, CodeType},
+		// A hyphen too many, where a pair of digits begins: it once made the reader run past the end.
+		{`"00112233-4455-6677-8899-aabbccdd-eef"`, CodeType}, {`"-0112233-4455-6677-8899-aabbccddeeff"`, CodeType}, {`"00112233-4455-6677-8899--abbccddeeff"`, CodeType}, {`"------------------------------------"`, CodeType},
 	}},
 	"binary": {Type{Kind: Binary}, []typeCase{
 		{`""`, ""}, {`"AAEC"`, "\x00\x01\x02"}, {`"AA=="`, "\x00"}, {`"AAE="`, "\x00\x01"}, {`"+/+/"`, "\xfb\xff\xbf"}, {`"\u0041AEC"`, "\x00\x01\x02"},

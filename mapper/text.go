@@ -74,7 +74,8 @@ func parseUUID(t []byte) (v [16]byte, ok bool) {
 	}
 	i := 0
 	for n := range v {
-		if t[i] == '-' {
+		// A hyphen anywhere else is no digit, and must not move what follows.
+		if i == 8 || i == 13 || i == 18 || i == 23 {
 			i++
 		}
 		hi, lo := hexDigits[t[i]], hexDigits[t[i+1]]
