@@ -144,3 +144,36 @@ func TestHashDirectories(t *testing.T) {
 		t.Errorf("a long path keeps %d bytes", len(p))
 	}
 }
+
+// iceberg-go can't write the manifests of such tables; the refusal may go when it can.
+func TestOnlyOnePartitionFieldMayBeDecimal(t *testing.T) {
+	sc := iceberg.NewSchema(0,
+		iceberg.NestedField{ID: 1, Name: "price", Type: iceberg.DecimalTypeOf(9, 2)},
+		iceberg.NestedField{ID: 2, Name: "tax", Type: iceberg.DecimalTypeOf(9, 2)})
+	for _, c := range []struct {
+		price, tax iceberg.Transform
+		refused    bool
+	}{
+		{iceberg.IdentityTransform{}, iceberg.IdentityTransform{}, true},
+		{iceberg.IdentityTransform{}, iceberg.TruncateTransform{Width: 10}, true},
+		{iceberg.IdentityTransform{}, iceberg.VoidTransform{}, true},
+		{iceberg.IdentityTransform{}, iceberg.BucketTransform{NumBuckets: 4}, false},
+		{iceberg.IdentityTransform{}, nil, false},
+	} {
+		fields := []iceberg.PartitionField{{SourceIDs: []int{1}, FieldID: 1000, Name: "price", Transform: c.price}}
+		if c.tax != nil {
+			fields = append(fields, iceberg.PartitionField{SourceIDs: []int{2}, FieldID: 1001, Name: "tax_part", Transform: c.tax})
+		}
+		spec := iceberg.NewPartitionSpec(fields...)
+		err := Check(loose(t, sc, &spec, nil))
+		if !c.refused {
+			if err != nil {
+				t.Errorf("%v and %v: %v", c.price, c.tax, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), `"price" and "tax_part" of spec 0 both have decimal values`) {
+			t.Errorf("%v and %v: error %v", c.price, c.tax, err)
+		}
+	}
+}

@@ -64,7 +64,23 @@ func partFields(spec iceberg.PartitionSpec, sc *iceberg.Schema, rows *mapper.Sch
 		}
 		out = append(out, pf)
 	}
-	return out, nil
+	return out, oneDecimal(spec, sc)
+}
+
+// oneDecimal refuses a spec whose tuples have two decimals. iceberg-go gives all of them one name in a manifest's Avro
+// schema, so every commit would fail. A field that was replaced by void keeps its type and counts.
+func oneDecimal(spec iceberg.PartitionSpec, sc *iceberg.Schema) error {
+	first := ""
+	for _, f := range spec.PartitionType(sc).FieldList {
+		if _, ok := f.Type.(iceberg.DecimalType); !ok {
+			continue
+		}
+		if first != "" {
+			return fmt.Errorf("writer: partition fields %q and %q of spec %d both have decimal values, and floe can write manifests with one such field only: replace one of them, for example by a bucket of its column", first, f.Name, spec.ID())
+		}
+		first = f.Name
+	}
+	return nil
 }
 
 func newPartField(f iceberg.PartitionField, sc *iceberg.Schema, rows *mapper.Schema) (*partField, error) {
