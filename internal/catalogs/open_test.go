@@ -147,7 +147,11 @@ func TestWrongConfigurationNamesTheKeyAndTheRemedy(t *testing.T) {
 		"postgres no db":     {map[string]string{"type": "postgres", "uri": "postgres://h"}, "uri", "names no database"},
 		"rest without uri":   {map[string]string{"type": "rest"}, "", ""},
 		"odd warehouse":      {map[string]string{"type": "sqlite", "uri": dir + "/c.db", "warehouse": dir + "/a b"}, "warehouse", "plain letters"},
-		"strange warehouse":  {map[string]string{"type": "sqlite", "uri": dir + "/c.db", "warehouse": "ftp://x/y"}, "warehouse", "s3://"},
+		"odd for postgres":   {map[string]string{"type": "postgres", "uri": "postgres://h/db", "warehouse": dir + "/100%"}, "warehouse", "plain letters"},
+		"odd for sql": {map[string]string{"type": "sql", "sql.driver": "sqlite", "sql.dialect": "sqlite",
+			"uri": "file:" + dir + "/c.db", "warehouse": dir + "/größe"}, "warehouse", "plain letters"},
+		"odd and relative":  {map[string]string{"type": "postgres", "uri": "postgres://h/db", "warehouse": "a b"}, "warehouse", "plain letters"},
+		"strange warehouse": {map[string]string{"type": "sqlite", "uri": dir + "/c.db", "warehouse": "ftp://x/y"}, "warehouse", "s3://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Open(t.Context(), "floe", c.props)

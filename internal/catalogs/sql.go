@@ -34,11 +34,6 @@ func openSQLite(ctx context.Context, name string, p iceberg.Properties) (catalog
 		return nil, nil, &ConfigError{"uri", fmt.Sprintf("lies in %s, which is not a directory", dir),
 			"make the directory, or write another path"}
 	}
-	if w, err := localWarehouse(p["warehouse"]); err != nil {
-		return nil, nil, err
-	} else if w != "" {
-		p["warehouse"] = w
-	}
 	// Readers that know Iceberg's catalog tables in their second form (iceberg_type) and in the first one both read this.
 	if p[icesql.SchemaVersionKey] == "" {
 		p[icesql.SchemaVersionKey] = icesql.SchemaVersionV1
@@ -162,6 +157,13 @@ func openSQL(ctx context.Context, name string, p iceberg.Properties) (catalog.Ca
 // openDatabase opens the database and makes the catalog's tables in it where they are missing.
 func openDatabase(ctx context.Context, name, driver, dsn string, dialect icesql.SupportedDialect, p iceberg.Properties,
 	where string) (catalog.Catalog, func() error, error) {
+	warehouse, err := localWarehouse(p["warehouse"])
+	if err != nil {
+		return nil, nil, err
+	}
+	if warehouse != "" {
+		p["warehouse"] = warehouse
+	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, nil, notReached(string(dialect), where, err)
