@@ -50,7 +50,7 @@ func (m *membership) beat(ctx context.Context, gen *kafkago.Generation, k *keepA
 			close(k.lost)
 			return
 		}
-		sleep(ctx, m.src.cfg.HeartbeatInterval)
+		_ = sleep(ctx, m.src.cfg.HeartbeatInterval) // the loop's condition asks whether ctx ended
 	}
 }
 

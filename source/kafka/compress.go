@@ -120,7 +120,7 @@ func (d *decompressor) gzip(dst, src []byte) ([]byte, error) {
 		if len(dst)-start > d.limit {
 			return dst, errTooLarge
 		}
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // the clean end is io.EOF itself; a wrapped one would be data cut off
 			return dst, nil
 		}
 		if err != nil {

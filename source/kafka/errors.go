@@ -99,7 +99,7 @@ func explain(what string, err error) error {
 
 // brief shortens kafka-go's texts, which explain an error at length, to their titles.
 func brief(err error) error {
-	if code, ok := err.(kafkago.Error); ok {
+	if code, ok := err.(kafkago.Error); ok { //nolint:errorlint // what wraps a code says more than its title
 		return codeError{code}
 	}
 	return err

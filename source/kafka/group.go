@@ -95,7 +95,7 @@ func (m *membership) close() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.group.Close()
+		_ = m.group.Close() // never fails
 	}()
 	t := time.NewTimer(closeGrace)
 	defer t.Stop()
@@ -141,7 +141,7 @@ func (m *membership) letGo(ctx context.Context, gen *kafkago.Generation, over <-
 		return
 	}
 	// Close marks the group as closed before it waits for us; Next shows that it has.
-	go m.group.Close()
+	go func() { _ = m.group.Close() }()
 	for {
 		if _, err := m.group.Next(context.Background()); errors.Is(err, kafkago.ErrGroupClosed) {
 			break
@@ -150,10 +150,10 @@ func (m *membership) letGo(ctx context.Context, gen *kafkago.Generation, over <-
 	select {
 	case <-over:
 		// The generation ended by itself, so kafka-go may join again before it sees that it is closed, and then waits for the whole group.
-		// Having left already, its join is refused at once.
+		// Having left already, its join is refused at once. Where leaving fails, the wait is longer, and nothing else.
 		lctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 		defer cancel()
-		m.src.cl.toGroup(lctx, &leavegroup.Request{GroupID: gen.GroupID, MemberID: gen.MemberID,
+		_, _ = m.src.cl.toGroup(lctx, &leavegroup.Request{GroupID: gen.GroupID, MemberID: gen.MemberID,
 			Members: []leavegroup.RequestMember{{MemberID: gen.MemberID}}},
 			func(r protocol.Message) kafkago.Error { return kafkago.Error(r.(*leavegroup.Response).ErrorCode) })
 	default:
@@ -200,7 +200,7 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 	defer cancel()
 	defer whenClosed(over, cancel)()
 	begun := time.Now()
-	for wait := newBackoff(); actx.Err() == nil; wait.sleep(actx) {
+	for wait := newBackoff(); actx.Err() == nil; _ = wait.sleep(actx) {
 		meta, err := m.src.subscribed(actx)
 		if err != nil {
 			m.src.inTrouble("assignment", explain("ask for the topics' ids", err))

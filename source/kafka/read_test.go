@@ -98,13 +98,13 @@ func TestTransactions(t *testing.T) {
 	k.ProduceWith(a, "topic", 0, kafkatest.Values(900, 5)...)
 	k.Produce("topic", 0, kafkatest.Values(2, 1)...)
 	k.ProduceWith(b, "topic", 0, kafkatest.Values(3, 1)...)
-	end(t, ctx, a, kgo.TryAbort)
+	end(t, a, kgo.TryAbort)
 	if err := a.BeginTransaction(); err != nil {
 		t.Fatal(err)
 	}
 	k.ProduceWith(a, "topic", 0, kafkatest.Values(4, 2)...)
-	end(t, ctx, b, kgo.TryCommit)
-	end(t, ctx, a, kgo.TryCommit)
+	end(t, b, kgo.TryCommit)
+	end(t, a, kgo.TryCommit)
 	k.Transaction("c", false, "topic", 0, kafkatest.Values(950, 3)...) // an aborted tail
 
 	src := newSource(t, config(k, "topic"))
@@ -136,9 +136,9 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-func end(t *testing.T, ctx context.Context, cl *kgo.Client, how kgo.TransactionEndTry) {
+func end(t *testing.T, cl *kgo.Client, how kgo.TransactionEndTry) {
 	t.Helper()
-	if err := cl.EndTransaction(ctx, how); err != nil {
+	if err := cl.EndTransaction(t.Context(), how); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -175,7 +175,7 @@ func TestOpenTransactionHoldsBackTheEnd(t *testing.T) {
 	rec := sourcetest.NewRecorder(t, src)
 	r := sourcetest.Go(t, src, rec)
 	rec.WaitRecords("topic", 0, 2)
-	end(t, t.Context(), cl, kgo.TryCommit)
+	end(t, cl, kgo.TryCommit)
 	rec.WaitRecords("topic", 0, 4)
 	r.MustStop()
 	wantValues(t, rec.Records("topic", 0), 0, 4)

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -114,7 +115,7 @@ func (d *decoder) decode(ctx context.Context, set *recordSet) (decoded, error) {
 
 // failed hands over what was whole before err.
 func (d *decoder) failed(ctx context.Context, res decoded, err error) (decoded, error) {
-	if _, ok := err.(*RecordError); ok {
+	if _, ok := errors.AsType[*RecordError](err); ok {
 		if ferr := d.flush(ctx); ferr != nil {
 			err = ferr
 		}
@@ -136,7 +137,7 @@ func (d *decoder) reset() {
 }
 
 // corrupt makes the error for a damaged batch.
-func (d *decoder) corrupt(base int64, format string, args ...any) error {
+func (d *decoder) corrupt(base int64, format string, args ...any) *RecordError {
 	return &RecordError{
 		Partition: d.set.partition, Position: source.Position(base), Reason: fmt.Sprintf(format, args...),
 		Hint: "Nothing was skipped. If the broker's log is damaged there, another replica may hold it whole; " +
@@ -241,8 +242,8 @@ func (d *decoder) content(ctx context.Context, h *header, data []byte, left int)
 		}
 		c, out, err := d.inflate(codec, data, left)
 		if err != nil {
-			e := d.corrupt(h.base, "%v", err).(*RecordError)
-			if err == errTooLarge {
+			e := d.corrupt(h.base, "%v", err)
+			if errors.Is(err, errTooLarge) {
 				e.Hint = "Raise max_record_batch_bytes"
 			}
 			return e
@@ -250,7 +251,7 @@ func (d *decoder) content(ctx context.Context, h *header, data []byte, left int)
 		defer c.release()
 		in, data = c, out
 	} else if len(data) > d.codecs.limit {
-		e := d.corrupt(h.base, "%v", errTooLarge).(*RecordError)
+		e := d.corrupt(h.base, "%v", errTooLarge)
 		e.Hint = "Raise max_record_batch_bytes"
 		return e
 	}

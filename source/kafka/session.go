@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,7 +194,7 @@ func (ss *session) placeLocked(q *part, m *clusterMeta) (ok, gone bool) {
 		}
 	}
 	leader, err := m.leader(topicPart{q.p.Topic, q.p.ID})
-	if err == kafkago.UnknownTopicOrPartition {
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		if q.missing.IsZero() {
 			q.missing = time.Now()
 		}
