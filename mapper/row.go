@@ -265,7 +265,7 @@ func asError(f *fault) error {
 
 // under puts a name before the path of a bad record.
 func under(name string, err error) error {
-	if bad, ok := err.(*BadRecordError); ok {
+	if bad, ok := errors.AsType[*BadRecordError](err); ok {
 		if bad.Column == "" {
 			bad.Column = name
 		} else {

@@ -40,14 +40,12 @@ func TestMemoryIsBoundedWithAThousandPartitions(t *testing.T) {
 			var peak, counted int64
 			open := 0
 			for at := 0; at < c.rows; at += 10_000 {
-				b := eventBatch(at, at+10_000)
-				done, err := task.Append(t.Context(), b)
+				done, err := task.Append(t.Context(), eventBatch(at, at+10_000))
 				if err != nil {
 					t.Fatal(err)
 				}
 				s := task.Stats()
 				counted, open = max(counted, s.BufferedBytes), max(open, s.OpenFiles)
-				b = nil
 				if at%20_000 == 10_000 || !done {
 					peak = max(peak, heap()-before)
 				}

@@ -2,6 +2,7 @@ package writer
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -177,7 +178,7 @@ func TestTransformsAgreeWithIcebergGo(t *testing.T) {
 			hi := number() >> 3
 			lo := r.Uint64()
 			if r.IntN(2) == 0 {
-				hi, lo = int64(lo)>>63, uint64(number())
+				lo = uint64(number())
 				hi = int64(lo) >> 63
 			}
 			n := decimal128.New(hi, lo)
@@ -258,7 +259,7 @@ func TestRecordsWithoutAPartitionAreBad(t *testing.T) {
 		rows := []map[string]any{{}, {"v": c.value}, {}}
 		task := newTask(t, tbl, func(cfg *Config) { cfg.Mapper = values(rows) })
 		done, err := task.Append(t.Context(), batchOf(0, 3, func(int) []byte { return []byte{} }))
-		bad, ok := err.(*BadRecord)
+		bad, ok := errors.AsType[*BadRecord](err)
 		if done || !ok || bad.Position != 1 || bad.Partition != testPartition || bad.Err.Code != CodePartitionValue || bad.Err.Column != "v" {
 			t.Errorf("%s of %v: done %t, error %v", c.transform, c.value, done, err)
 			continue

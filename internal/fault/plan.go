@@ -94,7 +94,7 @@ var (
 	Continue = Action{}
 	// Crash ends everything here: before the effect it is not applied, after it it is.
 	Crash = Action{kind: crash, err: ErrCrashed}
-	// Tear, before OpPut or OpWrite, writes the first half of the bytes and then crashes. Elsewhere it is Crash.
+	// Tear writes, before OpPut or OpWrite, the first half of the bytes and then crashes. Elsewhere it is Crash.
 	Tear = Action{kind: tear, err: ErrCrashed}
 )
 
@@ -102,7 +102,7 @@ var (
 // on.
 func Fail(err error) Action { return Action{kind: fail, err: err} }
 
-// Late, before OpCommit, gives err to the caller, and applies the request when Plan.Release is called: a request that was
+// Late gives, before OpCommit, err to the caller, and applies the request when Plan.Release is called: a request that was
 // on its way for a long time. Elsewhere it is Fail.
 func Late(err error) Action { return Action{kind: late, err: err} }
 

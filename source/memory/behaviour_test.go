@@ -53,7 +53,7 @@ func TestRunsUnderSynctest(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- src.Run(ctx, rec) }()
 		synctest.Wait()
-		time.Sleep(time.Hour) // of the bubble: nothing in the source waits on a clock
+		<-time.After(time.Hour) // of the bubble: nothing in the source waits on a clock
 		log.AppendValues("topic", 0, values(0, 5)...)
 		synctest.Wait()
 		if n := len(rec.Records("topic", 0)); n != 5 {

@@ -156,7 +156,7 @@ func testReopenFailed(t *testing.T, f Fixture) {
 	rec := NewRecorder(t, src)
 	openAt(rec, map[int32]source.Position{0: 20})
 	r := Go(t, src, rec)
-	rec.WaitFailed(f.Topic, 0)
+	checkPosition(t, rec.WaitFailed(f.Topic, 0), f.Topic, 20, 0, 10)
 	rec.Reopen(rec.Find(f.Topic, 0), 3)
 	rec.WaitRecords(f.Topic, 0, 7)
 	r.MustStop()
