@@ -53,8 +53,9 @@ type WriterConfig struct {
 	// GroupBy are column names. Empty: a source partition belongs to one task, and tasks seal on their own. Otherwise
 	// rows go by a hash of these columns to one of Tasks encoders behind one seal, so that each value is written by one.
 	GroupBy []string
-	// SealRecords, SealBytes and SealInterval close a batch, whichever is crossed first; zero is "not set". Where none
-	// is set: 128 MiB or 30 s.
+	// SealRecords, SealBytes and SealInterval close a batch, whichever is crossed first. SealRecords is not looked at
+	// where it is zero. SealBytes zero is 128 MiB where SealRecords is zero too, and otherwise no bound. SealInterval is
+	// the batch's age; zero is 30 s, so that a quiet stream is sealed as well, and a negative one is none.
 	SealRecords  int64
 	SealBytes    int64
 	SealInterval time.Duration
@@ -155,7 +156,6 @@ func (c *Config) validateNumbers() error {
 	}{
 		{"writer seal records", c.Writer.SealRecords},
 		{"writer seal bytes", c.Writer.SealBytes},
-		{"writer seal interval", int64(c.Writer.SealInterval)},
 		{"writer max open files", int64(c.Writer.MaxOpenFiles)},
 		{"committer max data files", int64(c.Committer.MaxDataFiles)},
 		{"committer empty interval", int64(c.Committer.EmptyInterval)},

@@ -346,7 +346,7 @@ func (t *fakeTask) Deadline() time.Time {
 	if t.since.IsZero() {
 		return time.Time{}
 	}
-	if t.cfg.SealInterval == 0 {
+	if t.cfg.SealInterval <= 0 {
 		return t.since.Add(time.Hour)
 	}
 	return t.since.Add(t.cfg.SealInterval)

@@ -15,8 +15,10 @@ type Config struct {
 	Name string
 	// Mapper makes the mapper for a schema.
 	Mapper mapper.Factory
-	// SealRecords, SealBytes and SealInterval close the batch, whichever is crossed first; zero is "not set". Where none
-	// is set: 128 MiB or 30 s. Bytes are the bytes of the files as written so far plus what is still buffered.
+	// SealRecords, SealBytes and SealInterval close the batch, whichever is crossed first. SealRecords is not looked at
+	// where it is zero. SealBytes counts the files as written so far plus what is still buffered; zero is 128 MiB where
+	// SealRecords is zero too, and otherwise no bound. SealInterval is the batch's age; zero is 30 s, so that a quiet
+	// stream is sealed as well, and a negative one is none.
 	SealRecords  int64
 	SealBytes    int64
 	SealInterval time.Duration
@@ -60,8 +62,6 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("writer: SealRecords is %d: write 0 (not set) or a positive number", c.SealRecords)
 	case c.SealBytes < 0:
 		return fmt.Errorf("writer: SealBytes is %d: write 0 (not set) or a positive number", c.SealBytes)
-	case c.SealInterval < 0:
-		return fmt.Errorf("writer: SealInterval is %s: write 0 (not set) or a positive duration", c.SealInterval)
 	case c.MaxOpenFiles < 0:
 		return fmt.Errorf("writer: MaxOpenFiles is %d: write 0 (the default, %d) or a positive number", c.MaxOpenFiles, defaultOpenFiles)
 	case c.MaxBufferedBytes < 0 || c.MaxBufferedBytes > 0 && c.MaxBufferedBytes < minBuffered:
@@ -84,8 +84,11 @@ func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "writer/0"
 	}
-	if c.SealRecords == 0 && c.SealBytes == 0 && c.SealInterval == 0 {
-		c.SealBytes, c.SealInterval = defaultSealBytes, defaultSealInterval
+	if c.SealRecords == 0 && c.SealBytes == 0 {
+		c.SealBytes = defaultSealBytes
+	}
+	if c.SealInterval == 0 {
+		c.SealInterval = defaultSealInterval
 	}
 	if c.MaxOpenFiles == 0 {
 		c.MaxOpenFiles = defaultOpenFiles

@@ -185,9 +185,9 @@ func (t *Task) Due(now time.Time) bool {
 	return !d.IsZero() && !now.Before(d) || t.crossed()
 }
 
-// Deadline is when the open batch becomes due by age, zero where nothing is open or no age is set.
+// Deadline is when the open batch becomes due by age, zero where nothing is open or age does not count.
 func (t *Task) Deadline() time.Time {
-	if t.batch.since.IsZero() || t.cfg.SealInterval == 0 {
+	if t.batch.since.IsZero() || t.cfg.SealInterval < 0 {
 		return time.Time{}
 	}
 	return t.batch.since.Add(t.cfg.SealInterval)

@@ -171,16 +171,28 @@ func TestAgeThreshold(t *testing.T) {
 	}
 }
 
-func TestThresholdsHaveDefaultsOnlyTogether(t *testing.T) {
+func TestNoAgeThreshold(t *testing.T) {
+	tbl, _ := newTable(t, eventSchema(), nil, nil)
+	c := newClock()
+	task := newTask(t, tbl, func(cfg *Config) { cfg.SealInterval, cfg.Now = -1, c.Now })
+	appendAll(t, task, at(0, 4, 1))
+	if !task.Deadline().IsZero() || task.Due(c.now.Add(1000*time.Hour)) {
+		t.Error("it is due by age")
+	}
+}
+
+func TestAQuietStreamIsSealedUnlessThatIsTurnedOff(t *testing.T) {
 	for _, c := range []struct {
 		in       Config
 		bytes    int64
 		interval time.Duration
 	}{
 		{Config{}, 128 << 20, 30 * time.Second},
-		{Config{SealRecords: 5}, 0, 0},
-		{Config{SealInterval: time.Second}, 0, time.Second},
-		{Config{SealBytes: 9}, 9, 0},
+		{Config{SealRecords: 5}, 0, 30 * time.Second},
+		{Config{SealInterval: time.Second}, 128 << 20, time.Second},
+		{Config{SealBytes: 9}, 9, 30 * time.Second},
+		{Config{SealInterval: -1}, 128 << 20, -1},
+		{Config{SealRecords: 5, SealInterval: -1}, 0, -1},
 	} {
 		if got := c.in.withDefaults(); got.SealBytes != c.bytes || got.SealInterval != c.interval {
 			t.Errorf("%+v: %d bytes, %s", c.in, got.SealBytes, got.SealInterval)

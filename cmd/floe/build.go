@@ -62,10 +62,6 @@ func newMapper() mapper.Factory { return mapper.NewJSON(mapper.JSONOptions{}) }
 // topology makes the topology. reg may be nil.
 func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topology.Topology, error) {
 	w, c := p.cfg.Writer, p.cfg.Committer
-	interval := c.Interval
-	if interval == 0 {
-		interval = -1 // the topology's word for "as soon as possible"; its zero is the default
-	}
 	t, err := topology.New(topology.Config{
 		Name:   p.cfg.Name,
 		Source: p.source,
@@ -76,11 +72,11 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 			GroupBy:      w.GroupBy,
 			SealRecords:  w.Seal.Records,
 			SealBytes:    int64(w.Seal.Bytes),
-			SealInterval: w.Seal.Interval,
+			SealInterval: orNone(w.Seal.Interval),
 			MaxOpenFiles: w.MaxOpenFiles,
 		},
 		Committer: topology.CommitterConfig{
-			Interval:     interval,
+			Interval:     orNone(c.Interval),
 			MaxDataFiles: c.MaxDataFiles,
 			WALNamespace: c.WALNamespace,
 			Branch:       c.Branch,
@@ -96,6 +92,14 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 		return nil, &configError{p.cfg.File(), err}
 	}
 	return t, nil
+}
+
+// orNone turns the configuration's 0 into the library's negative: its zero stands for the default.
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 // committer makes the committer alone, for looking at positions and setting them.

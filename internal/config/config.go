@@ -160,11 +160,13 @@ type Writer struct {
 	MaxOpenFiles int `yaml:"max_open_files"`
 }
 
-// Seal says when a batch is closed: on the first threshold that is crossed. Zero is not set; where none is set, 128MiB
-// or 30s.
+// Seal says when a batch is closed: on the first threshold that is crossed.
 type Seal struct {
-	Records  int64         `yaml:"records"`
-	Bytes    Size          `yaml:"bytes"`
+	// Records, where it is not zero.
+	Records int64 `yaml:"records"`
+	// Bytes: default 128MiB where Records is not set either, and otherwise none.
+	Bytes Size `yaml:"bytes"`
+	// Interval is the batch's age. Default 30s, also beside the others, so that a quiet stream is sealed; 0 is none.
 	Interval time.Duration `yaml:"interval"`
 }
 
@@ -249,7 +251,7 @@ func redact(text string, secrets []string) string {
 func defaults() *Config {
 	return &Config{
 		Record:          Record{Format: "json", Envelope: "none", OnBadRecord: "stop"},
-		Writer:          Writer{Tasks: 2, MaxOpenFiles: 256},
+		Writer:          Writer{Tasks: 2, MaxOpenFiles: 256, Seal: Seal{Interval: 30 * time.Second}},
 		Committer:       Committer{Interval: 5 * time.Second, MaxDataFiles: 1000, Branch: "main"},
 		HTTP:            HTTP{Listen: "127.0.0.1:9464"},
 		Memory:          256 << 20,
@@ -289,7 +291,7 @@ func (c *Config) finish() {
 			}
 		}
 	}
-	if s := c.Writer.Seal; s.Records == 0 && s.Bytes == 0 && s.Interval == 0 {
-		c.Writer.Seal = Seal{Bytes: 128 << 20, Interval: 30 * time.Second}
+	if s := &c.Writer.Seal; s.Records == 0 && s.Bytes == 0 {
+		s.Bytes = 128 << 20
 	}
 }

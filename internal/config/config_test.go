@@ -95,6 +95,26 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 }
 
+func TestAQuietStreamIsSealedUnlessThatIsTurnedOff(t *testing.T) {
+	for seal, want := range map[string]Seal{
+		"{}":                        {Bytes: 128 << 20, Interval: 30 * time.Second},
+		"{records: 5}":              {Records: 5, Interval: 30 * time.Second},
+		"{bytes: 1MiB}":             {Bytes: 1 << 20, Interval: 30 * time.Second},
+		"{interval: 1s}":            {Bytes: 128 << 20, Interval: time.Second},
+		"{interval: 0}":             {Bytes: 128 << 20},
+		"{records: 5, interval: 0}": {Records: 5},
+	} {
+		cfg, err := Parse("floe.yaml", []byte(smallest+"writer: {seal: "+seal+"}\n"), env())
+		if err != nil {
+			t.Errorf("%s: %v", seal, err)
+			continue
+		}
+		if cfg.Writer.Seal != want {
+			t.Errorf("%s: got %v, want %v", seal, cfg.Writer.Seal, want)
+		}
+	}
+}
+
 // TestErrors compares each testdata/errors/*.yaml with the errors beside it. Rewrite with -rewrite.
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.yaml")
