@@ -4,7 +4,7 @@
 //		Name:   "orders",
 //		Source: src,    // package source/kafka or source/memory
 //		Mapper: m,      // package mapper
-//		Table:  loader, // anything with Load(ctx) (*table.Table, error)
+//		Table:  topology.LoadFrom(cat, "db", "orders"), // cat is a catalog of iceberg-go
 //	})
 //	if err != nil { … }
 //	err = t.Run(ctx) // until ctx ends

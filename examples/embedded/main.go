@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
 
+	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/topology"
@@ -72,7 +73,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 const queued = 1_000
 
 // queue brings messages without positions to a one-stage sink and counts those that may be acknowledged.
-func queue(ctx context.Context, tbl loader) (acked int, err error) {
+func queue(ctx context.Context, tbl committer.Loader) (acked int, err error) {
 	sink, err := topology.NewSink(topology.StageConfig{ //nolint:contextcheck // it starts nothing that a context could end
 		Name: "queue", Table: tbl, Mapper: mapper.NewJSON(mapper.JSONOptions{}),
 	})
@@ -115,7 +116,7 @@ const logged = 5_000
 
 // replicate brings the records of a log, from where the table stands up to stop, through a writer stage and a committer
 // stage. It gives the position it started at.
-func replicate(ctx context.Context, tbl loader, stop source.Position) (from source.Position, err error) {
+func replicate(ctx context.Context, tbl committer.Loader, stop source.Position) (from source.Position, err error) {
 	cfg := topology.StageConfig{
 		Name: "replica", Table: tbl, Mapper: mapper.NewJSON(mapper.JSONOptions{}), Positioned: true,
 		Writer:    topology.WriterConfig{SealRecords: 500},
@@ -161,7 +162,7 @@ func replicate(ctx context.Context, tbl loader, stop source.Position) (from sour
 }
 
 // rows is the newest snapshot's own count.
-func rows(ctx context.Context, tbl loader) string {
+func rows(ctx context.Context, tbl committer.Loader) string {
 	now, err := tbl.Load(ctx)
 	if err != nil {
 		return err.Error()
@@ -169,35 +170,25 @@ func rows(ctx context.Context, tbl loader) string {
 	return now.CurrentSnapshot().Summary.Properties["total-records"]
 }
 
-// loader gives the topology the table afresh whenever it asks: this is all that it needs of a catalog.
-type loader struct {
-	catalog catalog.Catalog
-	name    table.Identifier
-}
-
-func (l loader) Load(ctx context.Context) (*table.Table, error) {
-	return l.catalog.LoadTable(ctx, l.name)
-}
-
 // openTable opens the catalog and makes the table where it is not there yet.
-func openTable(ctx context.Context, dir, name string) (loader, error) {
+func openTable(ctx context.Context, dir, name string) (committer.Loader, error) {
 	cat, err := catalog.Load(ctx, "default", iceberg.Properties{
 		"type": "sql", "sql.driver": "sqlite", "sql.dialect": "sqlite",
 		"uri":       "file:" + filepath.Join(dir, "catalog.db"),
 		"warehouse": "file://" + filepath.Join(dir, "warehouse"),
 	})
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	l := loader{cat, table.Identifier{"db", name}}
-	if exists, err := cat.CheckTableExists(ctx, l.name); err != nil || exists {
-		return l, err
+	ident := table.Identifier{"db", name}
+	if exists, err := cat.CheckTableExists(ctx, ident); err != nil || exists {
+		return topology.LoadFrom(cat, ident...), err
 	}
 	if err := cat.CreateNamespace(ctx, table.Identifier{"db"}, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
-		return loader{}, err
+		return nil, err
 	}
-	_, err = cat.CreateTable(ctx, l.name, iceberg.NewSchema(0,
+	_, err = cat.CreateTable(ctx, ident, iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64, Required: true},
 	))
-	return l, err
+	return topology.LoadFrom(cat, ident...), err
 }

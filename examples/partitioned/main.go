@@ -26,6 +26,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
 
+	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source/memory"
 	"github.com/stormfloe/floe/topology"
@@ -76,7 +77,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 }
 
 // report prints the rows and files of each partition.
-func report(ctx context.Context, tbl loader, out io.Writer) error {
+func report(ctx context.Context, tbl committer.Loader, out io.Writer) error {
 	now, err := tbl.Load(ctx)
 	if err != nil {
 		return err
@@ -99,32 +100,22 @@ func report(ctx context.Context, tbl loader, out io.Writer) error {
 	return nil
 }
 
-// loader gives the topology the table afresh whenever it asks: this is all that it needs of a catalog.
-type loader struct {
-	catalog catalog.Catalog
-	name    table.Identifier
-}
-
-func (l loader) Load(ctx context.Context) (*table.Table, error) {
-	return l.catalog.LoadTable(ctx, l.name)
-}
-
 // openTable opens the catalog and makes the table where it is not there yet.
-func openTable(ctx context.Context, dir string) (loader, error) {
+func openTable(ctx context.Context, dir string) (committer.Loader, error) {
 	cat, err := catalog.Load(ctx, "default", iceberg.Properties{
 		"type": "sql", "sql.driver": "sqlite", "sql.dialect": "sqlite",
 		"uri":       "file:" + filepath.Join(dir, "catalog.db"),
 		"warehouse": "file://" + filepath.Join(dir, "warehouse"),
 	})
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	l := loader{cat, table.Identifier{"db", "events"}}
-	if exists, err := cat.CheckTableExists(ctx, l.name); err != nil || exists {
-		return l, err
+	name := table.Identifier{"db", "events"}
+	if exists, err := cat.CheckTableExists(ctx, name); err != nil || exists {
+		return topology.LoadFrom(cat, name...), err
 	}
 	if err := cat.CreateNamespace(ctx, table.Identifier{"db"}, nil); err != nil {
-		return loader{}, err
+		return nil, err
 	}
 	schema := iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64, Required: true},
@@ -136,8 +127,8 @@ func openTable(ctx context.Context, dir string) (loader, error) {
 		iceberg.AddPartitionFieldByName("event_time", "event_time_day", iceberg.DayTransform{}, schema, nil),
 	)
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	_, err = cat.CreateTable(ctx, l.name, schema, catalog.WithPartitionSpec(&spec))
-	return l, err
+	_, err = cat.CreateTable(ctx, name, schema, catalog.WithPartitionSpec(&spec))
+	return topology.LoadFrom(cat, name...), err
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
 
+	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source/kafka"
 	"github.com/stormfloe/floe/topology"
@@ -114,32 +115,22 @@ func produce(ctx context.Context, brokers []string) error {
 	return client.ProduceSync(ctx, records...).FirstErr()
 }
 
-// loader gives the topology the table afresh whenever it asks: this is all that it needs of a catalog.
-type loader struct {
-	catalog catalog.Catalog
-	name    table.Identifier
-}
-
-func (l loader) Load(ctx context.Context) (*table.Table, error) {
-	return l.catalog.LoadTable(ctx, l.name)
-}
-
 // openTable opens the catalog and makes the table where it is not there yet.
-func openTable(ctx context.Context, dir string) (loader, error) {
+func openTable(ctx context.Context, dir string) (committer.Loader, error) {
 	cat, err := catalog.Load(ctx, "default", iceberg.Properties{
 		"type": "sql", "sql.driver": "sqlite", "sql.dialect": "sqlite",
 		"uri":       "file:" + filepath.Join(dir, "catalog.db"),
 		"warehouse": "file://" + filepath.Join(dir, "warehouse"),
 	})
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	l := loader{cat, table.Identifier{"db", "events"}}
-	if exists, err := cat.CheckTableExists(ctx, l.name); err != nil || exists {
-		return l, err
+	name := table.Identifier{"db", "events"}
+	if exists, err := cat.CheckTableExists(ctx, name); err != nil || exists {
+		return topology.LoadFrom(cat, name...), err
 	}
 	if err := cat.CreateNamespace(ctx, table.Identifier{"db"}, nil); err != nil {
-		return loader{}, err
+		return nil, err
 	}
 	schema := iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64, Required: true},
@@ -151,8 +142,8 @@ func openTable(ctx context.Context, dir string) (loader, error) {
 		iceberg.AddPartitionFieldByName("event_time", "event_time_day", iceberg.DayTransform{}, schema, nil),
 	)
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	_, err = cat.CreateTable(ctx, l.name, schema, catalog.WithPartitionSpec(&spec))
-	return l, err
+	_, err = cat.CreateTable(ctx, name, schema, catalog.WithPartitionSpec(&spec))
+	return topology.LoadFrom(cat, name...), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
 
+	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source/memory"
 	"github.com/stormfloe/floe/topology"
@@ -77,37 +78,27 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 	return nil
 }
 
-// loader gives the topology the table afresh whenever it asks: this is all that it needs of a catalog.
-type loader struct {
-	catalog catalog.Catalog
-	name    table.Identifier
-}
-
-func (l loader) Load(ctx context.Context) (*table.Table, error) {
-	return l.catalog.LoadTable(ctx, l.name)
-}
-
 // openTable opens the catalog and makes the table where it is not there yet.
-func openTable(ctx context.Context, dir string) (loader, error) {
+func openTable(ctx context.Context, dir string) (committer.Loader, error) {
 	cat, err := catalog.Load(ctx, "default", iceberg.Properties{
 		"type": "sql", "sql.driver": "sqlite", "sql.dialect": "sqlite",
 		"uri":       "file:" + filepath.Join(dir, "catalog.db"),
 		"warehouse": "file://" + filepath.Join(dir, "warehouse"),
 	})
 	if err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	l := loader{cat, table.Identifier{"db", "orders"}}
-	if exists, err := cat.CheckTableExists(ctx, l.name); err != nil || exists {
-		return l, err
+	name := table.Identifier{"db", "orders"}
+	if exists, err := cat.CheckTableExists(ctx, name); err != nil || exists {
+		return topology.LoadFrom(cat, name...), err
 	}
 	if err := cat.CreateNamespace(ctx, table.Identifier{"db"}, nil); err != nil {
-		return loader{}, err
+		return nil, err
 	}
-	_, err = cat.CreateTable(ctx, l.name, iceberg.NewSchema(0,
+	_, err = cat.CreateTable(ctx, name, iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64, Required: true},
 		iceberg.NestedField{ID: 2, Name: "customer", Type: iceberg.PrimitiveTypes.String},
 		iceberg.NestedField{ID: 3, Name: "amount", Type: iceberg.DecimalTypeOf(10, 2)},
 	))
-	return l, err
+	return topology.LoadFrom(cat, name...), err
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
@@ -37,7 +36,7 @@ const typeHint = "write type: rest, sqlite, postgres or sql"
 // Errors: *ConfigError for a key that is missing or wrong; anything else is the catalog's answer, or that there was none.
 // No error holds a secret.
 func Open(ctx context.Context, name string, props map[string]string) (cat catalog.Catalog, closeCatalog func() error, err error) {
-	useDurableFiles()
+	tableio.UseDurableFiles()
 	if name == "" {
 		name = "default"
 	}
@@ -123,21 +122,6 @@ func closer(cat catalog.Catalog) func() error {
 		return c.Close
 	}
 	return func() error { return nil }
-}
-
-var durableFiles sync.Once
-
-// useDurableFiles makes iceberg-go's local file system durable for the whole process. An SQL catalog writes the table's
-// metadata file through it before the database's row names the file: after a power cut there must not be the row without
-// the file.
-func useDurableFiles() {
-	durableFiles.Do(func() {
-		local := tableio.Durable(iceio.LocalFS{})
-		for _, scheme := range []string{"file", ""} {
-			iceio.Unregister(scheme)
-			iceio.Register(scheme, constant(local))
-		}
-	})
 }
 
 // notReached says that the catalog did not answer, and keeps the reason.

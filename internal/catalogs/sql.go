@@ -15,14 +15,9 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
 	icesql "github.com/apache/iceberg-go/catalog/sql"
-	iceio "github.com/apache/iceberg-go/io"
 	_ "github.com/uptrace/bun/driver/pgdriver" // database/sql driver "pg"
 	_ "modernc.org/sqlite"                     // database/sql driver "sqlite"
 )
-
-func constant(fio iceio.IO) iceio.SchemeFactory {
-	return func(context.Context, *url.URL, map[string]string) (iceio.IO, error) { return fio, nil }
-}
 
 func openSQLite(ctx context.Context, name string, p iceberg.Properties) (catalog.Catalog, func() error, error) {
 	path, query, err := sqlitePath(p["uri"])
