@@ -80,7 +80,7 @@ func checkProperties(tbl *table.Table) error {
 		return badProp(propFormat, v, "floe writes Parquet only: set it to parquet or remove it")
 	}
 	if isTrue(p[propWap]) {
-		return badProp(propWap, p[propWap], "floe commits straight to its branch and cannot leave rows for review: remove it, or let floe write to a branch")
+		return badProp(propWap, p[propWap], "floe commits straight to its branch and cannot leave rows for review: remove it; a branch keeps rows apart as well, and committer.branch writes to one")
 	}
 	for key, v := range p {
 		if key == "encryption.key-id" || strings.HasPrefix(key, "encryption.") && key != "encryption.data-key-length" {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallelIO is how many files are closed, or removed, at a time: on an object store a seal of a thousand partitions is
-// a thousand requests.
+// parallelIO is how many files are closed, or removed, at a time at most.
 const parallelIO = 8
 
 // sealed is an encoder's share of a batch.
@@ -26,7 +25,7 @@ func (e *encoder) seal(ctx context.Context) (sealed, error) {
 	}
 	var all []ended
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelIO)
+	g.SetLimit(e.p.loc.on.closers(e.budget))
 	err := func() error {
 		for _, pt := range e.live {
 			if err := gctx.Err(); err != nil {

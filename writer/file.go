@@ -43,7 +43,7 @@ type file struct {
 // newFile begins a file; sample are its first rows, from which it is decided what gets a dictionary. Nothing is made on
 // the storage yet. An open row group stays in memory: it ends at the table's size for it, or at maxGroup column bytes.
 func newFile(p *plan, fs icebergio.WriteFileIO, path string, alloc *pool, sample *mapper.Columns, maxGroup int64) (*file, error) {
-	f := &file{p: p, sink: &sink{fs: fs, path: path}, stats: make([]leafStats, len(p.leaves)),
+	f := &file{p: p, sink: &sink{fs: fs, path: path, on: p.loc.on}, stats: make([]leafStats, len(p.leaves)),
 		groupBytes: min(p.set.rowGroupBytes, maxGroup)}
 	props := p.set.parquetProps(p.leaves, chooseDict(p, sample), alloc)
 	arrowProps := pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(memory.Allocator(alloc)))

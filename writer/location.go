@@ -19,6 +19,8 @@ type locations struct {
 	partitionPaths bool
 	// context is put behind the hash where several tables may share one data path.
 	context string
+	// on is what open files cost there.
+	on storage
 }
 
 func newLocations(tbl *table.Table) (*locations, error) {
@@ -40,6 +42,7 @@ func newLocations(tbl *table.Table) (*locations, error) {
 	if v, ok := p[propPartitionedPaths]; ok {
 		l.partitionPaths = isTrue(v)
 	}
+	l.on = storageOf(l.data)
 	if l.objectStore && !strings.HasPrefix(l.data, base) {
 		l.context = pathContext(base)
 	}

@@ -2,19 +2,48 @@ package writer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	icebergio "github.com/apache/iceberg-go/io"
+
+	"github.com/stormfloe/floe/internal/tableio"
 )
 
 // spillBytes is how much of a file waits in memory before the file is made. Most files of a table with many partitions
 // never get there: they are made, written and closed in one go at the seal, and cost no open file before.
 const spillBytes = 256 << 10
 
+// storage is what a file costs while it is open, beside what the sink knows of.
+type storage struct {
+	// spill is how much of a file waits in memory before the file is made.
+	spill int
+	// open is what the FileIO holds for an open file: nothing on a disk, the parts of an upload on an object store.
+	open int64
+}
+
+func storageOf(location string) storage {
+	if tableio.Uploads(location) {
+		return storage{spill: tableio.UploadPart, open: tableio.UploadMemory}
+	}
+	return storage{spill: spillBytes}
+}
+
+// closers is how many files are closed, or removed, at a time: on an object store a seal of a thousand partitions is a
+// thousand requests, and each holds a part while it runs.
+func (s storage) closers(budget int64) int {
+	if s.open == 0 {
+		return parallelIO
+	}
+	return int(max(2, min(parallelIO, budget/(2*tableio.UploadPart))))
+}
+
 // sink is the file below a Parquet encoder. It is made when there is something worth writing, or at close.
 type sink struct {
 	fs   icebergio.WriteFileIO
 	path string
+	on   storage
 	buf  []byte
 	w    icebergio.FileWriter
 	// n is the number of bytes so far, in memory and in the file.
@@ -30,11 +59,14 @@ func (s *sink) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	if len(s.buf)+len(p) > spillBytes {
+	if len(s.buf)+len(p) > s.on.spill {
 		if err := s.flush(); err != nil {
 			return 0, err
 		}
-		if len(p) >= spillBytes {
+		if s.on.open > 0 {
+			s.on.spill, s.buf = 0, nil // the upload has buffers of its own
+		}
+		if len(p) >= s.on.spill {
 			if err := s.put(p); err != nil {
 				return 0, err
 			}
@@ -66,6 +98,10 @@ func (s *sink) create() error {
 	s.made = true
 	w, err := s.fs.Create(s.path)
 	if err != nil {
+		var named *fs.PathError
+		if errors.As(err, &named) && named.Path == s.path {
+			err = named.Err // the path is said once
+		}
 		s.err = fmt.Errorf("create data file %s: %w", s.path, err)
 		return s.err
 	}
@@ -119,4 +155,10 @@ func (s *sink) abort() {
 }
 
 // memory is what the sink holds.
-func (s *sink) memory() int64 { return int64(cap(s.buf)) }
+func (s *sink) memory() int64 {
+	n := int64(cap(s.buf))
+	if s.w != nil {
+		n += s.on.open
+	}
+	return n
+}

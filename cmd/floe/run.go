@@ -170,10 +170,13 @@ func (r *runner) untilKilled(f func() error, kill func()) error {
 	return &silentError{exitFailed}
 }
 
+// uncounted is what a process takes beside what Go's runtime counts: the pages of the binary itself, mostly.
+const uncounted = 64 << 20
+
 // limitMemory tells Go's runtime the bound of the configuration, less what the runtime does not count, unless the user
 // has set GOMEMLIMIT. It gives the function that takes it back.
 func limitMemory(cfg *config.Config, log *slog.Logger) func() {
-	limit := int64(cfg.Memory) / 16 * 15
+	limit := max(int64(cfg.Memory)/2, int64(cfg.Memory)-uncounted)
 	before := debug.SetMemoryLimit(-1)
 	if before < 1<<62 {
 		log.Info("GOMEMLIMIT is set and kept", "bytes", before)

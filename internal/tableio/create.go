@@ -22,6 +22,26 @@ type Definition struct {
 	Location string
 }
 
+// Preview is the table that would be made, with nothing behind it, or says why it can't be made.
+func (d Definition) Preview(ident table.Identifier) (*table.Table, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	spec := d.Spec
+	if spec == nil {
+		spec = iceberg.UnpartitionedSpec
+	}
+	location := d.Location
+	if location == "" {
+		location = "file:///" + strings.Join(ident, "/")
+	}
+	meta, err := table.NewMetadata(d.Schema, spec, table.UnsortedSortOrder, location, d.properties())
+	if err != nil {
+		return nil, err
+	}
+	return table.New(ident, meta, "", nil, nil), nil
+}
+
 // Ensure makes the table, and the namespaces it lies in, where it does not exist. Somebody else may make it at the same
 // time: theirs is then taken. made says that it was this call that made it. The table that exists is not compared
 // with def.

@@ -156,7 +156,7 @@ func (l *Loader) open(ctx context.Context) (iceio.IO, error) {
 		cancel() // the catalog kept the one it made before
 		return m.io, nil
 	}
-	m.inner, m.io = inner, Durable(inner)
+	m.inner, m.io = inner, boundUploads(ioCtx, Durable(inner))
 	for _, f := range l.decorate {
 		m.io = f(m.io)
 	}
