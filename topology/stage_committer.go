@@ -119,12 +119,10 @@ func (c *CommitterStage) submit(ctx context.Context, d *descriptor.Descriptor, d
 	err := c.sink.Submit(ctx, committer.Submission{Descriptor: d, Done: func(o committer.Outcome) {
 		c.flying.answer(b, outcomeError(o))
 	}})
-	if err != nil {
-		p.ack = nil
-		c.flying.answer(b, err)
+	if err != nil && c.flying.withdraw(b) {
 		return fmt.Errorf("submit a sealed batch: %w", err)
 	}
-	return nil
+	return nil // or done was called: the stage ended meanwhile
 }
 
 func outcomeError(o committer.Outcome) error {

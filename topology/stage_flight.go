@@ -54,14 +54,30 @@ func (f *inFlight) answer(b *sent, err error) {
 	if err != nil && b.life == f.mu.life && f.mu.lost == nil {
 		f.mu.lost = err
 	}
+	f.closeLocked(b)
+	acks := b.acks
+	f.mu.Unlock()
+	acks.answer(err)
+}
+
+func (f *inFlight) closeLocked(b *sent) {
 	delete(f.mu.open, b)
 	if len(f.mu.open) == 0 && f.mu.idle != nil {
 		close(f.mu.idle)
 		f.mu.idle = nil
 	}
-	acks := b.acks
-	f.mu.Unlock()
-	acks.answer(err)
+}
+
+// withdraw takes back a batch that nobody took, without calling its callbacks; false where they were called already.
+func (f *inFlight) withdraw(b *sent) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b.answered {
+		return false
+	}
+	b.answered = true
+	f.closeLocked(b)
+	return true
 }
 
 // join answers acks together with the newest batch: what they stand for lies below its end.
