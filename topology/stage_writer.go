@@ -259,20 +259,23 @@ func (w *WriterStage) WriteBatch(ctx context.Context, b *source.Batch, ack func(
 			return fmt.Errorf("topology: %s is not open: call Begin first", b.Range.Partition)
 		}
 	}
+	if !w.positioned {
+		// The writer knows a batch that it has taken in part by its address, and engines may use one again for others.
+		c := *b
+		b = &c
+	}
 	if w.mu.table == nil {
 		w.useLocked(w.sink.Table()) // Run has just loaded it
 	}
 	quiet := w.mu.task.Deadline().IsZero()
-	if err := w.appendLocked(ctx, b, newPending(ack)); err != nil {
-		return err
-	}
-	if quiet {
+	err := w.appendLocked(ctx, b, newPending(ack))
+	if quiet { // also after a bad record: what precedes it is in the batch
 		select {
 		case w.wake <- struct{}{}:
 		default:
 		}
 	}
-	return nil
+	return err
 }
 
 func (w *WriterStage) appendLocked(ctx context.Context, b *source.Batch, p *pending) error {
