@@ -13,7 +13,6 @@ import (
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/wal"
-	"github.com/stormfloe/floe/writer"
 )
 
 // Stages are floe inside somebody else's pipeline: the engine brings the records and drives the stages; they seal,
@@ -135,7 +134,8 @@ func (s *stage) load(ctx context.Context) error {
 		return err
 	}
 	tbl := s.sink.Table()
-	if err := writer.Check(tbl); err != nil {
+	wc := s.cfg.writer(0)
+	if err := wc.CheckTable(tbl); err != nil {
 		return err
 	}
 	name := tableName(tbl)

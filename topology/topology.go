@@ -62,13 +62,13 @@ type parts struct {
 	check func(*table.Table) error
 }
 
-func realParts() parts {
+func realParts(check func(*table.Table) error) parts {
 	return parts{
 		task: func(c writer.Config) (task, error) { return writer.New(c) },
 		sink: func(c committer.Config, l committer.Loader, w committer.Log) (sink, error) {
 			return committer.New(c, l, w)
 		},
-		check: writer.Check,
+		check: check,
 	}
 }
 
@@ -103,9 +103,10 @@ func newUnchecked(cfg Config) (*Topology, error) {
 	if cfg.Instance == "" {
 		cfg.Instance = uuid.NewString()
 	}
+	wc := cfg.writer(0)
 	return &Topology{
 		cfg:   cfg,
-		parts: realParts(),
+		parts: realParts(wc.CheckTable),
 		state: newState(cfg.Name, cfg.Instance),
 		kill:  make(chan struct{}),
 	}, nil
