@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,6 +18,8 @@ type acker struct {
 	mu struct {
 		sync.Mutex
 		owned map[source.Partition]bool
+		// reach is how far each owned partition was delivered, held how far the table is known to hold it.
+		reach, held map[source.Partition]source.Position
 		// covered is what the table holds of each partition of a source without positions.
 		covered map[source.Partition]*coverage
 	}
@@ -31,34 +34,54 @@ type ackItem struct {
 func newAcker(r *run) *acker {
 	a := &acker{r: r, box: newMailbox[ackItem]()}
 	a.mu.owned = map[source.Partition]bool{}
+	a.mu.reach, a.mu.held = map[source.Partition]source.Position{}, map[source.Partition]source.Position{}
 	a.mu.covered = map[source.Partition]*coverage{}
 	return a
 }
 
-func (a *acker) own(ps []source.Partition) {
+func (a *acker) own(at map[source.Partition]source.Position) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, p := range ps {
+	for p := range at {
 		a.mu.owned[p] = true
 	}
+	maps.Copy(a.mu.held, at)
 }
 
-// disown: nothing of ps is acknowledged from now on.
-func (a *acker) disown(ps []source.Partition) {
+// stands notes where the table turned out to stand.
+func (a *acker) stands(at map[source.Partition]source.Position) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, p := range ps {
-		delete(a.mu.owned, p)
-		delete(a.mu.covered, p)
+	for p, pos := range at {
+		if a.mu.owned[p] {
+			a.mu.held[p] = pos
+		}
 	}
 }
 
-// delivered notes a batch of a source without positions before it goes to a task: the first one says where the
-// partition begins.
+// disown: nothing of ps is acknowledged from now on. It counts those that were delivered further than they are held.
+func (a *acker) disown(ps []source.Partition) (behind int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range ps {
+		if a.mu.held[p] < a.mu.reach[p] {
+			behind++
+		}
+		delete(a.mu.owned, p)
+		delete(a.mu.covered, p)
+		delete(a.mu.reach, p)
+		delete(a.mu.held, p)
+	}
+	return behind
+}
+
+// delivered notes a batch before it goes to a task. The first one of a source without positions says where its partition
+// begins.
 func (a *acker) delivered(rg source.Range) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.mu.covered[rg.Partition] == nil {
+	a.mu.reach[rg.Partition] = max(a.mu.reach[rg.Partition], rg.To)
+	if !a.r.replayable && a.mu.covered[rg.Partition] == nil {
 		a.mu.covered[rg.Partition] = &coverage{end: rg.From}
 	}
 }
@@ -68,6 +91,13 @@ func (a *acker) ack(ranges []source.Range) {
 	if !a.r.replayable {
 		ranges = a.prefixes(ranges)
 	}
+	a.mu.Lock()
+	for _, rg := range ranges {
+		if pos, owned := a.mu.held[rg.Partition]; owned {
+			a.mu.held[rg.Partition] = max(pos, rg.To)
+		}
+	}
+	a.mu.Unlock()
 	if len(ranges) > 0 {
 		a.box.put(ackItem{ranges: ranges})
 	}

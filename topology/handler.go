@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,7 +32,7 @@ func (h handler) Assigned(ctx context.Context, ps []source.Partition) (map[sourc
 		}
 	}
 	open := sortedPartitions(at)
-	r.acks.own(open)
+	r.acks.own(at)
 	for _, p := range open {
 		r.state.reopened(p)
 	}
@@ -111,6 +112,7 @@ func (r *run) pin(at map[source.Partition]source.Position) map[*worker]map[sourc
 // first. Nothing of them is acknowledged afterwards.
 func (h handler) Revoked(ctx context.Context, ps []source.Partition) {
 	r := h.r
+	r.drain(ctx)
 	var g errgroup.Group
 	for w, set := range r.unpin(ps) {
 		g.Go(func() error {
@@ -133,8 +135,36 @@ func (h handler) Revoked(ctx context.Context, ps []source.Partition) {
 			"partitions", len(ps), "error", err)
 	}
 	r.acks.flush(ctx)
-	r.acks.disown(ps)
+	r.left.Store(int64(r.acks.disown(ps)))
 	r.log.Info("partitions given up", "partitions", len(ps))
+}
+
+// drain waits until the tasks have taken what is queued, for at most half the time that is left: what follows needs some,
+// too. A source that ends by itself has nobody who would read it again. Where the run ends it is not needed.
+func (r *run) drain(ctx context.Context) {
+	grace := source.RevokeGrace
+	if end, ok := ctx.Deadline(); ok {
+		grace = time.Until(end)
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace/2)
+	defer cancel()
+	for _, w := range r.workers {
+		mark := make(chan struct{})
+		select {
+		case w.in <- queued{mark: mark}:
+		case <-ctx.Done():
+			return
+		case <-r.ending:
+			return
+		}
+		select {
+		case <-mark:
+		case <-ctx.Done():
+			return
+		case <-r.ending:
+			return
+		}
+	}
 }
 
 // unpin takes ps off the routes and says which tasks have something of them: without positions all may.
@@ -158,7 +188,8 @@ func (r *run) unpin(ps []source.Partition) map[*worker][]source.Partition {
 	return out
 }
 
-// Deliver hands a batch to the task of its partition. It waits while the queues are full.
+// Deliver hands a batch to the task of its partition. It waits while the queues are full. After an error the batch is
+// the source's again.
 func (h handler) Deliver(ctx context.Context, b *source.Batch) error {
 	r := h.r
 	r.routes.RLock()
@@ -169,21 +200,22 @@ func (h handler) Deliver(ctx context.Context, b *source.Batch) error {
 		return nil
 	}
 	if err := r.queue.Acquire(ctx, r.cost(b)); err != nil {
-		b.Release()
 		return err
 	}
-	in := w.in
+	in, mine := w.in, b
+	r.acks.delivered(b.Range)
 	if !r.replayable {
-		r.acks.delivered(b.Range)
-		in = r.anyQueue()
+		// Without positions a batch that is half appended is known by its address alone, and sources may pool theirs.
+		c := *b
+		in, mine = r.anyQueue(), &c
 	}
 	select {
-	case in <- b:
+	case in <- queued{batch: mine}:
 		return nil
 	case <-ctx.Done():
 	case <-r.done:
 	}
-	r.release(b)
+	r.queue.Release(r.cost(b))
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -191,7 +223,7 @@ func (h handler) Deliver(ctx context.Context, b *source.Batch) error {
 }
 
 // anyQueue is the next task's in turn, or the first one with room.
-func (r *run) anyQueue() chan *source.Batch {
+func (r *run) anyQueue() chan queued {
 	n := int(r.next.Add(1))
 	for i := range r.workers {
 		if in := r.workers[(n+i)%len(r.workers)].in; len(in) < cap(in) {

@@ -89,7 +89,8 @@ func (r *report) trouble(part string, err error) {
 	r.log.Warn("trouble", "part", part, "error", err)
 }
 
-// wait tries f until it succeeds, timeout has passed, or its error is one that waiting will not mend.
+// wait tries f until it succeeds, timeout has passed, or its error is one that waiting will not mend. The error is f's own,
+// which says what was being done; what is for the log.
 func (r *report) wait(ctx context.Context, timeout time.Duration, what string, f func() error) error {
 	deadline := time.Now().Add(timeout)
 	for n := 0; ; n++ {
@@ -103,9 +104,9 @@ func (r *report) wait(ctx context.Context, timeout time.Duration, what string, f
 		}
 		d := backoff(n)
 		if isFinal(err) || time.Now().Add(d).After(deadline) {
-			return fmt.Errorf("%s: %w", what, err)
+			return err
 		}
-		r.state.setTrouble("startup", fmt.Errorf("%s: %w", what, err))
+		r.state.setTrouble("startup", err)
 		r.log.Warn("waiting at the start", "what", what, "error", err)
 		if !sleep(ctx, d) {
 			return ctx.Err()

@@ -40,14 +40,16 @@ type run struct {
 	// targets are where each partition must come to before the run has caught up; nil where that is not asked for. They
 	// are set before any worker starts.
 	targets map[source.Partition]source.Position
+	// left counts partitions that were given up last although they were delivered further than they are committed.
+	left atomic.Int64
 	// landed has a token when something was committed since it was looked at.
 	landed chan struct{}
 
 	g errgroup.Group
-	// done is life's end; killed is the user's wish for it.
-	done, killed <-chan struct{}
-	stopSource   context.CancelFunc
-	endLife      context.CancelFunc
+	// done is life's end, ending that of reading; killed is the user's wish for it.
+	done, ending, killed <-chan struct{}
+	stopSource           context.CancelFunc
+	endLife              context.CancelFunc
 
 	mu struct {
 		sync.Mutex
@@ -75,7 +77,7 @@ func (r *run) run(ctx context.Context) error {
 	defer endLife()
 	reading, stopSource := context.WithCancel(ctx)
 	defer stopSource()
-	r.done, r.endLife, r.stopSource = life.Done(), endLife, stopSource
+	r.done, r.ending, r.endLife, r.stopSource = life.Done(), reading.Done(), endLife, stopSource
 	finished := make(chan struct{})
 	var guard errgroup.Group
 	guard.Go(func() error { r.guard(reading, finished); return nil })
@@ -222,8 +224,13 @@ func (r *run) flow(life, reading context.Context) error {
 	}
 	r.state.setPhase(PhaseRunning)
 	err := r.cfg.Source.Run(reading, handler{r})
-	if err != nil && reading.Err() == nil {
+	switch n := r.left.Load(); {
+	case reading.Err() != nil:
+	case err != nil:
 		r.fail(fmt.Errorf("source %s: %w", r.cfg.Source.Traits().Name, err))
+	case n > 0:
+		r.fail(fmt.Errorf("source %s has ended, and not everything of %d partitions could be committed. Nothing is lost: "+
+			"start again, and it is read from where the table stands", r.cfg.Source.Traits().Name, n))
 	}
 	r.stopSource()
 	r.endLife()

@@ -178,11 +178,12 @@ func (s *state) stoppedPartitions() error {
 	if len(s.mu.stopped) == 0 {
 		return nil
 	}
-	var errs []error
-	for _, p := range sortedPartitions(s.mu.stopped) {
-		errs = append(errs, s.mu.stopped[p])
+	// The first one stands for all: a topic that was made anew stops hundreds, for one reason.
+	first := s.mu.stopped[sortedPartitions(s.mu.stopped)[0]]
+	if n := len(s.mu.stopped) - 1; n > 0 {
+		return fmt.Errorf("topology: %d partitions were stopped, the first: %w", n+1, first)
 	}
-	return fmt.Errorf("topology: %d partitions were stopped: %w", len(errs), errors.Join(errs...))
+	return first
 }
 
 // setTask publishes what a worker is doing. The map is the caller's to give away.

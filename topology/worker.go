@@ -22,7 +22,7 @@ type worker struct {
 	task task
 	sink sink
 
-	in       chan *source.Batch
+	in       chan queued
 	ctl      chan func(context.Context)
 	answers  *mailbox[answer]
 	handOver chan *flight
@@ -51,12 +51,20 @@ type worker struct {
 	// stale and foreign count rewinds in a row without a commit landed between: all, and those that another instance
 	// caused.
 	stale, foreign int
+	// gapped are partitions of which a batch was dropped because it did not join up, and nothing has joined up since.
+	gapped map[source.Partition]struct{}
 	// table is the metadata that was last given to the task.
 	table *table.Table
 	// hurried: the targets of the task are reached and the committer was asked to flush.
 	hurried bool
 	// published is when the status was last shown.
 	published time.Time
+}
+
+// queued is a batch on its way to a worker, or a mark that is closed when all before it were appended.
+type queued struct {
+	batch *source.Batch
+	mark  chan struct{}
 }
 
 // track is what a worker knows of one partition.
@@ -100,12 +108,13 @@ func newWorker(r *run, i int) (*worker, error) {
 	}
 	return &worker{
 		r: r, i: i, name: wc.Name, task: t, sink: r.sinkOf(i),
-		in:       make(chan *source.Batch, queueLength),
+		in:       make(chan queued, queueLength),
 		ctl:      make(chan func(context.Context)),
 		answers:  newMailbox[answer](),
 		handOver: make(chan *flight),
 		at:       map[source.Partition]*track{},
 		flights:  map[*flight]struct{}{},
+		gapped:   map[source.Partition]struct{}{},
 		epoch:    1,
 	}, nil
 }
@@ -135,8 +144,8 @@ func (w *worker) run(life context.Context) {
 		select {
 		case <-life.Done():
 			return
-		case b := <-in:
-			w.batch = b
+		case q := <-in:
+			w.take(q)
 		case f := <-w.ctl:
 			f(life)
 		case <-w.answers.ready():
@@ -177,8 +186,8 @@ func (w *worker) end() {
 	w.drop()
 	for {
 		select {
-		case b := <-w.in:
-			w.batch = b
+		case q := <-w.in:
+			w.take(q)
 			w.drop()
 			continue
 		default:
@@ -188,6 +197,15 @@ func (w *worker) end() {
 	if err := w.task.Close(); err != nil {
 		w.r.log.Warn("closing a writer task failed", "task", w.name, "error", err)
 	}
+}
+
+// take takes over what was queued.
+func (w *worker) take(q queued) {
+	if q.mark != nil {
+		close(q.mark)
+		return
+	}
+	w.batch = q.batch
 }
 
 // drop gives the batch in hand back to the source.
@@ -230,6 +248,11 @@ func (w *worker) untilNext(now time.Time) time.Duration {
 		}
 	} else if !w.resumeAt.IsZero() {
 		d = min(d, w.resumeAt.Sub(now))
+	}
+	for p := range w.gapped {
+		if tr := w.at[p]; tr != nil {
+			d = min(d, tr.reopenedAt.Add(staleAfterReopen).Sub(now))
+		}
 	}
 	return max(d, time.Millisecond)
 }

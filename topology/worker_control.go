@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -190,18 +191,23 @@ func (w *worker) rewind(life context.Context, cause string, lost []source.Range)
 	}
 	w.queue = nil
 	w.r.acks.nack(lost)
-	ps := sortedPartitions(w.at)
+	if len(w.waiting) > 0 {
+		w.flush() // the wish of those who gave partitions up was in the queue
+		w.checkWaiting()
+	}
+	asked := maps.Clone(w.at)
 	wait := time.Duration(0)
 	if w.stale > 0 {
 		wait = backoff(w.stale - 1)
 	}
 	w.stale++
-	w.r.g.Go(func() error { w.locate(life, ps, wait); return nil })
+	w.r.g.Go(func() error { w.locate(life, asked, wait); return nil })
 }
 
-// locate asks the table where ps stand, until it answers, and brings the answer to the worker. It runs in a goroutine
+// locate asks the table where partitions stand, until it answers, and brings the answer to the worker. It runs in a goroutine
 // of its own, so that the worker can give up partitions meanwhile.
-func (w *worker) locate(life context.Context, ps []source.Partition, wait time.Duration) {
+func (w *worker) locate(life context.Context, asked map[source.Partition]*track, wait time.Duration) {
+	ps := sortedPartitions(asked)
 	if !sleep(life, wait) {
 		return
 	}
@@ -209,7 +215,7 @@ func (w *worker) locate(life context.Context, ps []source.Partition, wait time.D
 		at, err := w.r.place(life, ps)
 		if err == nil {
 			w.r.trouble(w.name, nil)
-			w.do(life, func(life context.Context) { w.resume(life, ps, at) })
+			w.do(life, func(life context.Context) { w.resume(life, asked, at) })
 			return
 		}
 		if life.Err() != nil {
@@ -227,18 +233,19 @@ func (w *worker) locate(life context.Context, ps []source.Partition, wait time.D
 }
 
 // resume goes on after a rewind at the positions of the table. Partitions that came meanwhile have their own; those
-// that went are gone; those that the table stands elsewhere for (another incarnation) are stopped.
-func (w *worker) resume(life context.Context, asked []source.Partition, at map[source.Partition]source.Position) {
+// that went are gone, also where they have come back; those that the table stands elsewhere for (another incarnation) are
+// stopped.
+func (w *worker) resume(life context.Context, asked map[source.Partition]*track, at map[source.Partition]source.Position) {
 	if !w.rewinding {
 		return
 	}
 	w.rewinding = false
 	now := time.Now()
 	moved := map[source.Partition]source.Position{}
-	for _, p := range asked {
+	for p, was := range asked {
 		pos, there := at[p]
 		switch tr := w.at[p]; {
-		case tr == nil || tr.stopped:
+		case tr == nil || tr != was || tr.stopped:
 		case !there:
 			tr.stopped = true
 		default:
@@ -246,6 +253,7 @@ func (w *worker) resume(life context.Context, asked []source.Partition, at map[s
 			moved[p] = pos
 		}
 	}
+	w.r.acks.stands(moved)
 	w.openTask(life)
 	for _, p := range sortedPartitions(moved) {
 		w.r.cfg.Source.Reopen(p, moved[p])

@@ -27,6 +27,7 @@ func (w *worker) progress(life context.Context) {
 	if w.free() && life.Err() == nil && w.task.Due(time.Now()) {
 		w.seal(life, false)
 	}
+	w.askAgain()
 	w.hurry(life)
 }
 
@@ -52,6 +53,7 @@ func (w *worker) append(life context.Context) {
 		}
 	case w.r.replayable:
 		tr.read = max(tr.read, b.Range.To)
+		delete(w.gapped, p)
 		w.drop()
 	default:
 		w.open = append(w.open, b.Range)
@@ -90,16 +92,36 @@ func (w *worker) badRecord(life context.Context, bad *writer.BadRecord) {
 }
 
 // reopenAfterGap makes the source deliver from where the task stands. Right after a reopen old batches are on their
-// way: they are dropped without asking again.
+// way: they are dropped without asking again, for a while.
 func (w *worker) reopenAfterGap(p source.Partition, want source.Position) {
 	tr := w.at[p]
-	if tr == nil || (!tr.reopenedAt.IsZero() && time.Since(tr.reopenedAt) < staleAfterReopen) {
+	if tr == nil {
 		return
 	}
+	if !tr.reopenedAt.IsZero() && time.Since(tr.reopenedAt) < staleAfterReopen {
+		w.gapped[p] = struct{}{}
+		return
+	}
+	delete(w.gapped, p)
 	w.r.log.Warn("a batch does not join up, reading again", "task", w.name, "partition", p.String(), "position", int64(want))
 	w.r.met.rewound(w.name, "gap")
 	tr.reopenedAt = time.Now()
 	w.r.cfg.Source.Reopen(p, want)
+}
+
+// askAgain reopens partitions of which nothing has joined up for a while after a batch was dropped: the source may have
+// missed the reopening (it does not know a partition yet while it is being assigned), and then have nothing more to
+// deliver that would show the gap.
+func (w *worker) askAgain() {
+	for p := range w.gapped {
+		tr := w.at[p]
+		switch {
+		case tr == nil || tr.stopped:
+			delete(w.gapped, p)
+		case !w.rewinding && time.Since(tr.reopenedAt) >= staleAfterReopen:
+			w.reopenAfterGap(p, tr.read)
+		}
+	}
 }
 
 // writeFailed drops the open batch after an I/O error and has its input delivered again, after a pause that grows. It
