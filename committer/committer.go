@@ -206,10 +206,15 @@ func (c *Committer) publish(v *view) {
 	c.publishLocked(v.tbl, v.at)
 }
 
-// publishLocked keeps the newer one of two that were seen at the same time.
+// publishLocked keeps the newer one of two that were seen at the same time. Sequence numbers come first: clocks of those who
+// commit may be far apart, and one that runs ahead would hide everything that follows.
 func (c *Committer) publishLocked(tbl *table.Table, at map[source.Partition]Progress) {
-	if old := c.mu.table; old != nil && old.Metadata().LastUpdatedMillis() > tbl.Metadata().LastUpdatedMillis() {
-		return
+	if c.mu.table != nil {
+		old, now := c.mu.table.Metadata(), tbl.Metadata()
+		a, b := old.LastSequenceNumber(), now.LastSequenceNumber()
+		if a > b || a == b && old.LastUpdatedMillis() > now.LastUpdatedMillis() {
+			return
+		}
 	}
 	c.mu.table, c.mu.at = tbl, at
 	c.warnOnceLocked(tbl)
