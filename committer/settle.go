@@ -86,13 +86,18 @@ func (c *Committer) mine(g *descriptor.Group) bool {
 	return g.Topology == c.cfg.Topology && g.Branch == c.cfg.Branch
 }
 
-// covers says that an entry has a range in one of ps. nil covers everything.
+// covers says that an entry has a range in one of ps, or batches without positions, which nobody else would come for. nil
+// covers everything.
 func covers(g *descriptor.Group, ps []source.Partition) bool {
 	if ps == nil {
 		return true
 	}
 	for _, d := range g.Descriptors {
-		for _, r := range rangesOf(d) {
+		rs := rangesOf(d)
+		if len(rs) == 0 {
+			return true
+		}
+		for _, r := range rs {
 			if slices.Contains(ps, r.Partition) {
 				return true
 			}
