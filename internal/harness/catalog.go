@@ -168,3 +168,22 @@ func (c *Catalog) Replace() error {
 	return c.applyLocked(table.NewAddSnapshotUpdate(&next),
 		table.NewSetSnapshotRefUpdate(table.MainBranch, next.SnapshotID, table.BranchRef, -1, -1, -1))
 }
+
+// Recreate drops the table and makes it again, empty, with another UUID.
+func (c *Catalog) Recreate() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sp := c.mu.meta.PartitionSpec()
+	meta, err := table.NewMetadata(c.mu.meta.CurrentSchema(), &sp, table.UnsortedSortOrder, c.mu.meta.Location(), nil)
+	if err != nil {
+		return err
+	}
+	return c.putLocked(meta)
+}
+
+// Metadata is the table's newest.
+func (c *Catalog) Metadata() table.Metadata {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.meta
+}
