@@ -166,7 +166,7 @@ func TestUserErrors(t *testing.T) {
 		{name: "no such table, positions", code: exitFailed, args: []string{"positions", "show"}, replaced: []string{"  create:", "  #create:"}},
 		{name: "unknown catalog", code: exitUsage, args: []string{"run"}, replaced: []string{"type: sqlite", "type: hive"}},
 		{name: "no folder for the catalog", code: exitUsage, args: []string{"run"}, replaced: []string{"catalog.db", "no/catalog.db"}},
-		{name: "group_by an unknown column", code: exitFailed, args: []string{"run"}, replaced: []string{"writer: {", "writer: {group_by: [nope], "}},
+		{name: "group_by an unknown column", code: exitUsage, args: []string{"run"}, replaced: []string{"writer: {", "writer: {group_by: [nope], "}},
 		{name: "bad record, validate", code: exitFailed, args: []string{"validate"}, badValue: true},
 		{name: "bad record", code: exitFailed, args: []string{"run", "--until-caught-up"}, badValue: true},
 	}

@@ -55,6 +55,9 @@ func (a answer) text(masks ...string) string {
 		{`127\.0\.0\.1:\d{4,5}`, "127.0.0.1:PORT"},
 		{`time=\S+`, "time=TIME"},
 		{`snapshot \d{10,}`, "snapshot ID"},
+		{`incarnation of the topic \(\S+, now \S+\)`, "incarnation of the topic (ONE, now ANOTHER)"},
+		{` on \S+: no such host`, ": no such host"},
+		{`write anything for \d+s`, "write anything for TIME"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 	} {
 		s = regexp.MustCompile(m.pattern).ReplaceAllString(s, m.with)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +30,9 @@ type server struct {
 func serve(addr string, reg prometheus.Gatherer, status func() topology.Status, redact func(string) string, log *slog.Logger) (*server, error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("http.listen: another process listens on %s; write another address, or off", addr)
+		}
 		return nil, fmt.Errorf("http.listen: %w; write another address, or off", err)
 	}
 	s := &server{

@@ -128,8 +128,12 @@ func (p *parts) validateTable(ctx context.Context, r *validateReport) {
 	tbl, err := ask(ctx, p.table.Look)
 	switch {
 	case err != nil && target.IsMissing(err) && p.cfg.Table.Create != nil:
-		r.add("table", "ok", "%s does not exist yet, run makes it", p.cfg.Table.Name)
-		r.DDL = p.table.DDL()
+		if err := p.table.CheckCreate(); err != nil {
+			r.add("table", "failed", "%s", explain(err))
+		} else {
+			r.add("table", "ok", "%s does not exist yet, run makes it", p.cfg.Table.Name)
+			r.DDL = p.table.DDL()
+		}
 		r.add("positions", "ok", "none yet: the start is %s", p.cfg.Source.Kafka.Start)
 		return
 	case err != nil:

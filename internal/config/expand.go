@@ -98,7 +98,7 @@ func (x *expander) readFile(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
-		return "", fmt.Errorf("the file %s of ${file:…} does not exist", path)
+		return "", fmt.Errorf("the file %s of ${file:…} does not exist; make it, or correct the path", path)
 	case err != nil:
 		return "", fmt.Errorf("the file %s of ${file:…} can't be read: %w", path, plainPathError(err))
 	case !info.Mode().IsRegular():

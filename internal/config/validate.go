@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -127,7 +129,12 @@ func (v *validator) topics(k *Kafka) {
 	}
 	if k.TopicPattern != "" {
 		_, err := regexp.Compile(k.TopicPattern)
-		v.check(err == nil, "source.kafka.topic_pattern", "%q is not a regular expression: %v", k.TopicPattern, err)
+		var syn *syntax.Error
+		why := ""
+		if errors.As(err, &syn) {
+			why = ": " + syn.Code.String()
+		}
+		v.check(err == nil, "source.kafka.topic_pattern", "%q is not a regular expression%s; write one such as \"^orders-.*$\"", k.TopicPattern, why)
 	}
 	if k.Start.Kind == StartTime {
 		v.check(k.Start.Time.UnixMilli() >= 0, "source.kafka.start", "%s is before 1970; %s", k.Start, startHint)

@@ -103,7 +103,7 @@ func (t *Table) Load(ctx context.Context) (*table.Table, error) {
 func (t *Table) Check(tbl *table.Table) error {
 	wc := writer.Config{GroupBy: t.cfg.GroupBy}
 	if err := wc.CheckTable(tbl); err != nil {
-		return fmt.Errorf("the table %s: %w", t.cfg.Table, err)
+		return &tableError{"the table " + t.cfg.Table, err}
 	}
 	if t.cfg.Mapper == nil {
 		return nil
@@ -113,10 +113,47 @@ func (t *Table) Check(tbl *table.Table) error {
 		_, err = t.cfg.Mapper(schema)
 	}
 	if err != nil {
-		return fmt.Errorf("the schema of the table %s: %w", t.cfg.Table, err)
+		return &tableError{"the schema of the table " + t.cfg.Table, err}
 	}
 	return nil
 }
+
+// CheckCreate refuses a table.create whose table could be made and not be written. It is called before the table is made;
+// one that exists may be another.
+func (t *Table) CheckCreate() error {
+	if t.cfg.Create == nil {
+		return nil
+	}
+	tbl, err := t.def.Preview(t.ident)
+	if err == nil {
+		err = t.Check(tbl)
+	}
+	if err == nil {
+		return nil
+	}
+	var of *tableError
+	if errors.As(err, &of) {
+		err = of.err
+	}
+	return &createError{&tableError{"table.create makes a table that floe can't write", err}}
+}
+
+// tableError says what is wrong with a table, without the name of the package that has found it.
+type tableError struct {
+	what string
+	err  error
+}
+
+func (e *tableError) Error() string {
+	return e.what + ": " + strings.TrimPrefix(e.err.Error(), "writer: ")
+}
+func (e *tableError) Unwrap() error { return e.err }
+
+// createError is a configuration whose table.create is wrong.
+type createError struct{ err error }
+
+func (e *createError) Error() string { return e.err.Error() }
+func (e *createError) Unwrap() error { return e.err }
 
 // Made says that this Table's Load made the table.
 func (t *Table) Made() bool {
@@ -141,6 +178,11 @@ func (t *Table) open(ctx context.Context) (*tableio.Loader, error) {
 		return nil, err
 	}
 	if t.cfg.Create != nil {
+		if _, err := cat.LoadTable(ctx, t.ident); err != nil && IsMissing(err) {
+			if err := t.CheckCreate(); err != nil {
+				return nil, errors.Join(err, closeCatalog())
+			}
+		}
 		made, err := tableio.Ensure(ctx, cat, t.ident, t.def)
 		if err != nil {
 			return nil, errors.Join(err, closeCatalog())
@@ -192,10 +234,16 @@ func sqliteMissing(keys map[string]string) error {
 	path := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "///"), "file:")
 	path, _, _ = strings.Cut(path, "?")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: the catalog file %s does not exist yet", catalog.ErrNoSuchTable, path)
+		return &noFileError{path}
 	}
 	return nil
 }
+
+// noFileError is an SQLite catalog that does not exist, and so no table of it.
+type noFileError struct{ path string }
+
+func (e *noFileError) Error() string { return "the catalog's file " + e.path + " does not exist yet" }
+func (e *noFileError) Unwrap() error { return catalog.ErrNoSuchTable }
 
 // noTables says that an SQL catalog's own tables are missing: nothing was ever put into it.
 func noTables(err error) bool {
@@ -221,13 +269,17 @@ func classify(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var cfg *catalogs.ConfigError
 	text := strings.ToLower(err.Error())
 	switch {
-	case errors.As(err, &cfg):
-	case errors.Is(err, catalog.ErrNoSuchTable), errors.Is(err, catalog.ErrNoSuchNamespace):
-		err = fmt.Errorf("the table %s does not exist in the catalog; correct table.name, make the table with another engine, "+
-			"or write table.create and floe makes it: %w", name, err)
+	case ConfigError(err) != nil:
+	case IsMissing(err):
+		err = missing(name, err)
+	case strings.Contains(text, "file is not a database"):
+		err = fmt.Errorf("%w; write the path of another file as catalog.uri, floe makes it", err)
+	case strings.Contains(text, "unable to open database file"), strings.Contains(text, "attempt to write a readonly database"):
+		// It may pass: a volume that is not mounted yet.
+		return fmt.Errorf("%w; see whether the user that floe runs as may write to that file and its folder, or write another "+
+			"path as catalog.uri", err)
 	case isRefusal(text):
 		err = fmt.Errorf("the catalog refuses what floe asks for; correct the credentials among the catalog's keys, or its "+
 			"permissions: %w", err)
@@ -239,6 +291,25 @@ func classify(name string, err error) error {
 	}
 	return &source.FatalError{Err: err}
 }
+
+func missing(name string, err error) error {
+	msg := fmt.Sprintf("the table %s does not exist in the catalog; correct table.name, make the table with another engine, "+
+		"or write table.create and floe makes it", name)
+	var file *noFileError
+	if errors.As(err, &file) {
+		msg += ": " + file.Error()
+	}
+	return &missingError{msg, err}
+}
+
+// missingError says it in floe's words alone; the catalog's own add nothing.
+type missingError struct {
+	msg string
+	err error
+}
+
+func (e *missingError) Error() string { return e.msg }
+func (e *missingError) Unwrap() error { return e.err }
 
 // isRefusal tells a refused credential or a missing permission: REST's 401 and 403, Postgres's SQLSTATE.
 func isRefusal(text string) bool {
@@ -306,11 +377,16 @@ func IsMissing(err error) bool {
 	return errors.Is(err, catalog.ErrNoSuchTable) || errors.Is(err, catalog.ErrNoSuchNamespace)
 }
 
-// ConfigError gives what is wrong with one of the catalog's keys, where that is what err is about, or nil.
+// ConfigError gives what is wrong with the configuration, one of the catalog's keys or table.create, where that is what
+// err is about, or nil.
 func ConfigError(err error) error {
 	var cfg *catalogs.ConfigError
 	if errors.As(err, &cfg) {
 		return cfg
+	}
+	var create *createError
+	if errors.As(err, &create) {
+		return create
 	}
 	return nil
 }

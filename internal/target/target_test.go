@@ -106,7 +106,8 @@ func TestWhatWaitingCantMendIsFatal(t *testing.T) {
 		if !errors.As(err, &fatal) {
 			t.Errorf("%s: %v is not final", name, err)
 		}
-		if (name == "wrong key") != (ConfigError(err) != nil) || (name == "no table") != IsMissing(err) {
+		// What is made from the configuration is wrong with it, before anything is made.
+		if (name != "no table") != (ConfigError(err) != nil) || (name == "no table") != IsMissing(err) {
 			t.Errorf("%s: %v is told apart wrongly", name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -54,6 +55,10 @@ func (c *cluster) get(ctx context.Context, addr string) (k *conn, used bool, err
 		return k, true, nil
 	}
 	if k, err = dial(ctx, c.cfg, addr); err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			err = op.Err // the address is said once
+		}
 		return nil, false, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	c.mu.Lock()
