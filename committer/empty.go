@@ -98,7 +98,7 @@ func (c *Committer) move(ctx context.Context, want func(*view) (map[source.Parti
 // moveHeld is move by one who holds the turn; always appends also where nothing changes.
 func (c *Committer) moveHeld(ctx context.Context, want func(*view) (map[source.Partition]Progress, error), always bool) (Positions, error) {
 	id := uuid.New()
-	last, on := protocol.Answer(0), ""
+	last, on, refusals := protocol.Answer(0), "", 0
 	var words error
 	for n := 0; ; n++ {
 		v, err := c.seek(ctx)
@@ -106,7 +106,7 @@ func (c *Committer) moveHeld(ctx context.Context, want func(*view) (map[source.P
 			return Positions{}, err
 		}
 		if last != 0 {
-			if last == protocol.Refused && on != v.tbl.MetadataLocation() {
+			if last == protocol.Refused && on != v.tbl.MetadataLocation() && refusals < maxRefusals {
 				last = protocol.Moved
 			}
 			switch protocol.AfterLook(last, v.hist.See(id.String())) {
@@ -134,7 +134,12 @@ func (c *Committer) moveHeld(ctx context.Context, want func(*view) (map[source.P
 			return c.moved(ctx, tbl)
 		case protocol.NotSent, protocol.Unknown:
 			c.suffer(fmt.Errorf("record positions: %w", err))
+		case protocol.Refused:
+			refusals++
+			c.obs.Outcome("refused")
+			c.suffer(fmt.Errorf("recording positions is refused: %w", err))
 		default:
+			refusals = 0
 			c.obs.Outcome("refused")
 		}
 		if a != protocol.NotSent {

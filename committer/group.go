@@ -43,7 +43,13 @@ type group struct {
 	last protocol.Answer
 	err  error
 	on   string
+	// refusals counts the refusals in a row, on whatever metadata.
+	refusals int
 }
+
+// maxRefusals is how often in a row an attempt may be refused, each time on metadata that had changed by the next look,
+// before the refusal counts: on a table that others commit to all the time none is ever made on what is newest.
+const maxRefusals = 10
 
 // commit carries a group to its end: each item answered, or ctx over. It holds the turn. A *StopError means that nothing
 // can be committed until a person has decided; every item has then failed with it.
@@ -86,7 +92,7 @@ func (c *Committer) settled(ctx context.Context, g *group, v *view) bool {
 		return false
 	}
 	a := g.last
-	if a == protocol.Refused && g.on != v.tbl.MetadataLocation() {
+	if a == protocol.Refused && g.on != v.tbl.MetadataLocation() && g.refusals < maxRefusals {
 		// What was refused was stale: a server may call that a bad request. Only a refusal of what is newest counts.
 		a = protocol.Moved
 	}
@@ -247,6 +253,9 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
 		return false
 	}
 	g.last, g.err, g.on = a, err, v.tbl.MetadataLocation()
+	if g.refusals++; a != protocol.Refused {
+		g.refusals = 0
+	}
 	switch a {
 	case protocol.Landed:
 		c.obs.Outcome("landed")
@@ -263,6 +272,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
 		c.obs.Outcome("refused")
 	case protocol.Refused:
 		c.obs.Outcome("refused")
+		c.suffer(fmt.Errorf("commit is refused: %w", err))
 	default:
 		c.suffer(fmt.Errorf("commit: %w", err))
 	}

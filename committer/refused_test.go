@@ -149,3 +149,23 @@ func TestFormatVersionsAndBranches(t *testing.T) {
 		t.Errorf("format version 1: %v", err)
 	}
 }
+
+// On a table that others commit to all the time no refusal is ever of the newest metadata: it counts after a while, and is
+// told of meanwhile.
+func TestARefusalOnABusyTableIsNotTriedForEver(t *testing.T) {
+	w := newWorld(t, nil)
+	r := w.start(Config{MaxBackoff: 5 * time.Millisecond}, newLog())
+	var refuse func(func() (table.Metadata, string, error)) (table.Metadata, string, error)
+	refuse = func(func() (table.Metadata, string, error)) (table.Metadata, string, error) {
+		w.cat.hook(nil)
+		w.foreign()
+		w.cat.hook(refuse)
+		return nil, "", errorResponse{statusCode: 400}
+	}
+	w.cat.hook(refuse)
+	w.want(r.submit("w", 1, w.batch("a", rng(0, 0, 10))), Reread)
+	w.want(r.submit("w", 2, w.batch("a", rng(0, 0, 10))), Failed)
+	if n := r.obs.count("refused"); n != 2*maxRefusals {
+		t.Errorf("refused %d times, want %d", n, 2*maxRefusals)
+	}
+}
