@@ -257,3 +257,34 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Error("a table before Load")
 	}
 }
+
+// A commit by somebody whose clock is ahead by an hour does not hide what is committed after it.
+func TestWhatIsNewestIsNotToldByClocks(t *testing.T) {
+	w := newWorld(t, nil)
+	w.foreign()
+	c, err := New(Config{Topology: "a"}, w, nil)
+	w.must(err)
+	if _, err := c.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ahead := w.table()
+	w.foreign()
+	now := w.table()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.table = table.New(ident, late{ahead.Metadata()}, ahead.MetadataLocation(), ahead.FS, nil)
+	c.publishLocked(now, nil)
+	if c.mu.table != now {
+		t.Error("the metadata of a clock that is ahead stayed the newest")
+	}
+	c.publishLocked(ahead, nil)
+	if c.mu.table != now {
+		t.Error("older metadata took the place of newer")
+	}
+}
+
+type late struct{ table.Metadata }
+
+func (l late) LastUpdatedMillis() int64 {
+	return l.Metadata.LastUpdatedMillis() + time.Hour.Milliseconds()
+}

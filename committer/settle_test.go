@@ -264,3 +264,23 @@ func TestAnEntryOfARolledBackCommitIsNotAdopted(t *testing.T) {
 		t.Error("the file of a retained snapshot was deleted")
 	}
 }
+
+func TestEntriesWithoutPositionsAreSettledWhoeverIsAssigned(t *testing.T) {
+	for name, c := range map[string]struct {
+		age  time.Duration
+		left int
+	}{"young": {0, 1}, "old": {2 * time.Hour, 0}} {
+		t.Run(name, func(t *testing.T) {
+			w, log := newWorld(t, nil), newLog()
+			d := w.batch("a")
+			w.entryOf(log, c.age, d)
+			w.life(log).settle()
+			if log.len() != c.left {
+				t.Errorf("%d entries are left, want %d", log.len(), c.left)
+			}
+			if ok, err := whole(context.Background(), w.table(), d); err != nil || !ok {
+				t.Errorf("the files are whole: %v, %v", ok, err)
+			}
+		})
+	}
+}
