@@ -77,10 +77,13 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// stride samples about 20 steps of n, or takes all.
+// stride samples about 20 steps of n, fewer in short mode, or takes all.
 func stride(n int) int {
-	if *every {
+	switch {
+	case *every:
 		return 1
+	case testing.Short():
+		return max(1, n/6)
 	}
 	return max(1, n/20)
 }
