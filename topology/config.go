@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
+	"github.com/stormfloe/floe/wal"
 )
 
 // Config of a topology. Name, Source, Mapper and Table are required; the zero value of everything else is useful.
@@ -97,10 +99,7 @@ const (
 	maxTasks               = 1024
 )
 
-var (
-	validName      = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
-	validNamespace = regexp.MustCompile(`^[A-Za-z0-9._/-]{0,256}$`)
-)
+var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // setDefaults fills what was left at zero.
 func (c *Config) setDefaults() {
@@ -126,7 +125,7 @@ func def[T comparable](v *T, d T) {
 // Validate says which field is wrong, what it holds and what would be right. New calls it.
 func (c *Config) Validate() error {
 	switch {
-	case !validName.MatchString(c.Name) || c.Name == "." || c.Name == "..":
+	case !validName.MatchString(c.Name) || strings.Trim(c.Name, ".") == "":
 		return fmt.Errorf("topology: name %q: write 1 to 128 of the characters A-Z a-z 0-9 . _ -", c.Name)
 	case c.Source == nil:
 		return fmt.Errorf("topology: no source is set")
@@ -136,9 +135,11 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("topology: no table is set")
 	case c.UntilCaughtUp && !c.Source.Traits().Replayable:
 		return fmt.Errorf("topology: until caught up needs a source with positions; %s has none", c.Source.Traits().Name)
-	case !validNamespace.MatchString(c.Committer.WALNamespace):
-		return fmt.Errorf("topology: WAL namespace %q: write up to 256 of the characters A-Z a-z 0-9 . _ - /",
-			c.Committer.WALNamespace)
+	}
+	if c.WAL == nil {
+		if err := wal.CheckNamespace(c.Committer.WALNamespace); err != nil {
+			return fmt.Errorf("topology: WAL %w", err)
+		}
 	}
 	return c.validateNumbers()
 }

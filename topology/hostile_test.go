@@ -186,3 +186,14 @@ func TestDeliverLeavesABatchThatItDoesNotTake(t *testing.T) {
 		}
 	})
 }
+
+// A name that can't be a folder would only be noticed by a WAL that can never be written.
+func TestNamesThatCannotBeFoldersAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, namespace string }{{"...", ""}, {"ok", "a/b"}, {"ok", ".."}, {"ok", "ü"}} {
+		cfg := newRig(1, 0).config()
+		cfg.Name, cfg.Committer.WALNamespace = c.name, c.namespace
+		if _, err := New(cfg); err == nil {
+			t.Errorf("name %q, namespace %q: no error", c.name, c.namespace)
+		}
+	}
+}
