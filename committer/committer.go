@@ -82,13 +82,13 @@ type Observer interface {
 type Verdict int
 
 const (
-	// Landed: its rows and positions are on the branch, by this commit or by an earlier attempt of it.
+	// Landed says: its rows and positions are on the branch, by this commit or by an earlier attempt of it.
 	Landed Verdict = iota + 1
-	// AlreadyThere: the table's positions had passed all its ranges; its files are not used.
+	// AlreadyThere says: the table's positions had passed all its ranges; its files are not used.
 	AlreadyThere
-	// Reread: forget it and read its partitions again from the table's positions, which Outcome gives.
+	// Reread says: forget it and read its partitions again from the table's positions, which Outcome gives.
 	Reread
-	// Failed: it can't be committed and reading again will not help; Err says why. The topology stops.
+	// Failed says: it can't be committed and reading again will not help; Err says why. The topology stops.
 	Failed
 )
 

@@ -144,8 +144,7 @@ func TestALateRequestOfADeadProcess(t *testing.T) {
 			t.Run(fmt.Sprintf("commit %d, %s", nth, when), func(t *testing.T) {
 				s := newSQLWorld(t)
 				n := 0
-				var plan *fault.Plan
-				plan = fault.New(func(p fault.Point) fault.Action {
+				plan := fault.New(func(p fault.Point) fault.Action {
 					if p.Op != fault.OpCommit || p.Phase != fault.Before {
 						return fault.Continue
 					}

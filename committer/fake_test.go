@@ -292,9 +292,8 @@ func (w *world) paths() (out []string) {
 	ms, err := s.Manifests(iceio.LocalFS{})
 	w.must(err)
 	for _, m := range ms {
-		es, err := m.FetchEntries(iceio.LocalFS{}, true)
-		w.must(err)
-		for _, e := range es {
+		for e, err := range m.Entries(iceio.LocalFS{}, true) {
+			w.must(err)
 			out = append(out, e.DataFile().FilePath())
 		}
 	}

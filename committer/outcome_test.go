@@ -42,7 +42,8 @@ func TestAnswersOfARESTCatalog(t *testing.T) {
 			_, _ = rw.Write([]byte(`{"metadata-location":"` + tbl.MetadataLocation() + `","metadata":` + string(meta) + `}`))
 			return
 		}
-		status, html := 0, false
+		var status int
+		var html bool
 		switch mode := asked.Load().(string); mode {
 		case "reset":
 			conn, _, _ := rw.(http.Hijacker).Hijack()

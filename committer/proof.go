@@ -53,11 +53,10 @@ func (c *Committer) unused(ctx context.Context, v *view, files []iceberg.DataFil
 			if m.SnapshotID() != s.SnapshotID {
 				continue
 			}
-			entries, err := m.FetchEntries(fio, false)
-			if err != nil {
-				return false, fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
-			}
-			for _, e := range entries {
+			for e, err := range m.Entries(fio, false) {
+				if err != nil {
+					return false, fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
+				}
 				if paths[e.DataFile().FilePath()] {
 					return false, nil
 				}

@@ -27,11 +27,11 @@ func TestTheGroupIsCommittedWhenItIsDue(t *testing.T) {
 		w := newWorld(t, nil)
 		r := w.start(Config{Interval: 5 * time.Second, EmptyInterval: time.Minute, MaxDataFiles: 3}, newLog())
 		a, b := r.submit("w", 1, w.batch("a", rng(0, 0, 1))), r.submit("w", 1, w.batch("a", rng(0, 1, 2)))
-		time.Sleep(4 * time.Second)
+		pass(4 * time.Second)
 		if answered(a) {
 			t.Error("committed before the interval")
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if w.want(a, Landed).SnapshotID != w.want(b, Landed).SnapshotID {
 			t.Error("two commits")
 		}
@@ -55,11 +55,11 @@ func TestTheGroupIsCommittedWhenItIsDue(t *testing.T) {
 
 		// Positions alone wait for rows, but not for ever.
 		e = r.submit("w", 1, w.empty("a", rng(1, 9, 10)))
-		time.Sleep(59 * time.Second)
+		pass(59 * time.Second)
 		if answered(e) {
 			t.Error("an empty append before its time")
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if !answered(e) {
 			t.Error("positions that moved without rows are not recorded")
 		}
@@ -89,7 +89,7 @@ func TestTheCatalogIsAwayForMinutes(t *testing.T) {
 		if blocked == 0 || len(outs) > 6 {
 			t.Errorf("%d taken while the catalog is away: the source is not held", len(outs))
 		}
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		synctest.Wait()
 		for i, o := range outs {
 			if len(o) != 0 {
@@ -102,7 +102,7 @@ func TestTheCatalogIsAwayForMinutes(t *testing.T) {
 		}
 		r.obs.mu.Unlock()
 		w.away(nil)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		for _, o := range outs {
 			w.want(o, Landed)
 		}
@@ -176,14 +176,14 @@ func TestABusyNeighbourCannotBuryThePositions(t *testing.T) {
 			return w.cat.commits - n
 		}
 		for range 3 {
-			time.Sleep(2 * time.Millisecond) // the log's times are in milliseconds
+			pass(2 * time.Millisecond) // the log's times are in milliseconds
 			w.foreign()
 		}
 		if n := beat(); n != 0 {
 			t.Errorf("%d heartbeats while the log is deep enough", n)
 		}
 		for range 3 {
-			time.Sleep(2 * time.Millisecond)
+			pass(2 * time.Millisecond)
 			w.foreign()
 		}
 		if n := beat(); n != 1 {
@@ -219,11 +219,11 @@ func TestABusyNeighbourCannotBuryThePositions(t *testing.T) {
 			w := newWorld(t, iceberg.Properties{table.MetadataPreviousVersionsMaxKey: "4"})
 			r := w.start(Config{EmptyInterval: 10 * time.Second}, nil)
 			for range 3 {
-				time.Sleep(time.Second)
+				pass(time.Second)
 				w.foreign()
 			}
 			n := w.commits()
-			time.Sleep(30 * time.Second)
+			pass(30 * time.Second)
 			synctest.Wait()
 			if got := w.commits() - n; got != 1 {
 				t.Errorf("%d heartbeats", got)
@@ -288,3 +288,6 @@ type late struct{ table.Metadata }
 func (l late) LastUpdatedMillis() int64 {
 	return l.Metadata.LastUpdatedMillis() + time.Hour.Milliseconds()
 }
+
+// pass lets the clock of a synctest bubble go on by d.
+func pass(d time.Duration) { <-time.After(d) }

@@ -207,9 +207,8 @@ func (w *world) bad() bool {
 		ms, err := u.Snapshot.Manifests(iceio.LocalFS{})
 		w.must(err)
 		for _, m := range ms {
-			es, err := m.FetchEntries(iceio.LocalFS{}, true)
-			w.must(err)
-			for _, e := range es {
+			for e, err := range m.Entries(iceio.LocalFS{}, true) {
+				w.must(err)
 				if strings.Contains(e.DataFile().FilePath(), w.cat.refused) {
 					return true
 				}

@@ -15,5 +15,5 @@ import (
 // renewed before its credentials expire.
 func LoadFrom(cat table.CatalogIO, name ...string) committer.Loader {
 	tableio.UseDurableFiles()
-	return tableio.New(cat, table.Identifier(name))
+	return tableio.New(cat, name)
 }

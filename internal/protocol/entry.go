@@ -33,15 +33,15 @@ type EntryBatch struct {
 type EntryFate int
 
 const (
-	// SetAside: it can't be read. Move it out of the way; it never stops a start.
+	// SetAside says: it can't be read. Move it out of the way; it never stops a start.
 	SetAside EntryFate = iota + 1
-	// Delete: it landed, nothing of it is needed.
+	// Delete says: it landed, nothing of it is needed.
 	Delete
-	// Adopt: commit those batches of it that are marked, under the entry's own commit id, then ask again.
+	// Adopt says: commit those batches of it that are marked, under the entry's own commit id, then ask again.
 	Adopt
-	// Leave: it may still land, or be adopted, or its files be proved useless later.
+	// Leave says: it may still land, or be adopted, or its files be proved useless later.
 	Leave
-	// Abandon: nothing more can be learned; remove the entry. Files of batches that are marked may be deleted, all others
+	// Abandon says: nothing more can be learned; remove the entry. Files of batches that are marked may be deleted, all others
 	// stay for orphan clean-up.
 	Abandon
 )
@@ -54,13 +54,13 @@ func (f EntryFate) String() string {
 type BatchFate int
 
 const (
-	// BatchAdopt: commit it.
+	// BatchAdopt says: commit it.
 	BatchAdopt BatchFate = iota + 1
-	// BatchDelete: its files may be deleted, by proof.
+	// BatchDelete says: its files may be deleted, by proof.
 	BatchDelete
-	// BatchKeep: its files stay; no proof will ever be found.
+	// BatchKeep says: its files stay; no proof will ever be found.
 	BatchKeep
-	// BatchWait: not yet.
+	// BatchWait says: not yet.
 	BatchWait
 )
 

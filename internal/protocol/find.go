@@ -6,15 +6,15 @@ import "slices"
 type Place int
 
 const (
-	// Fresh: the table has never held positions of the topology on this line.
+	// Fresh says: the table has never held positions of the topology on this line.
 	Fresh Place = iota + 1
-	// AtSnapshot: in the summary of a snapshot.
+	// AtSnapshot says: in the summary of a snapshot.
 	AtSnapshot
-	// AtProperty: in the table property.
+	// AtProperty says: in the table property.
 	AtProperty
-	// Older: Need must be looked for in earlier metadata files; add what they tell and ask again, or set LogRead.
+	// Older says: Need must be looked for in earlier metadata files; add what they tell and ask again, or set LogRead.
 	Older
-	// Stop: nobody but a person can tell.
+	// Stop says: nobody but a person can tell.
 	Stop
 )
 
@@ -22,13 +22,13 @@ const (
 type Reason int
 
 const (
-	// Expired: the line ends at a snapshot that has expired, and nothing tells what was held there.
+	// Expired says: the line ends at a snapshot that has expired, and nothing tells what was held there.
 	Expired Reason = iota + 1
-	// RolledBack: the property has the topology and the line does not: the branch was set back to before its first commit.
+	// RolledBack says: the property has the topology and the line does not: the branch was set back to before its first commit.
 	RolledBack
-	// CherryPicked: rows of the topology came onto the branch without their positions.
+	// CherryPicked says: rows of the topology came onto the branch without their positions.
 	CherryPicked
-	// Doubted: a commit by another topology, or a person's answer for another, found this one unclear and said so.
+	// Doubted says: a commit by another topology, or a person's answer for another, found this one unclear and said so.
 	Doubted
 )
 

@@ -6,11 +6,11 @@ import "github.com/stormfloe/floe/source"
 type Fate int
 
 const (
-	// Commit: the table's positions are exactly where its ranges start.
+	// Commit says: the table's positions are exactly where its ranges start.
 	Commit Fate = iota + 1
-	// AlreadyThere: the table has passed all its ranges.
+	// AlreadyThere says: the table has passed all its ranges.
 	AlreadyThere
-	// Reread: forget it and read its partitions again from the table's positions.
+	// Reread says: forget it and read its partitions again from the table's positions.
 	Reread
 )
 
@@ -94,15 +94,15 @@ func JudgeGroup(at Positions, batches []Batch, usable func(i int) bool) ([]Fate,
 type Answer int
 
 const (
-	// Landed: the catalog said yes.
+	// Landed says: the catalog said yes.
 	Landed Answer = iota + 1
-	// Moved: refused, because the branch is no longer where the request expected it. Nothing was applied.
+	// Moved says: refused, because the branch is no longer where the request expected it. Nothing was applied.
 	Moved
-	// Refused: refused for another reason. Nothing was applied.
+	// Refused says: refused for another reason. Nothing was applied.
 	Refused
-	// NotSent: it failed before the catalog was asked.
+	// NotSent says: it failed before the catalog was asked.
 	NotSent
-	// Unknown: anything else. It may have been applied, or may yet be.
+	// Unknown says: anything else. It may have been applied, or may yet be.
 	Unknown
 )
 
@@ -114,16 +114,16 @@ func (a Answer) String() string {
 type Next int
 
 const (
-	// Settled: the commit id is on the branch. It landed.
+	// Settled says: the commit id is on the branch. It landed.
 	Settled Next = iota + 1
-	// Never: the commit id is on a retained snapshot off the branch: it landed and was rolled back. The expiry of that
+	// Never says: the commit id is on a retained snapshot off the branch: it landed and was rolled back. The expiry of that
 	// snapshot may delete its files, so they are never used again: everything is read again.
 	Never
-	// Again: judge each batch afresh and try those that may be committed, with the same files and commit id, pinned to
+	// Again says: judge each batch afresh and try those that may be committed, with the same files and commit id, pinned to
 	// the head just seen: a late first attempt and this one can then never both land. Those that the positions have
 	// passed are superseded.
 	Again
-	// GiveBack: it was refused for a reason that waiting won't mend.
+	// GiveBack says: it was refused for a reason that waiting won't mend.
 	GiveBack
 )
 
