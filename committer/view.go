@@ -48,7 +48,7 @@ func (c *Committer) look(ctx context.Context) (*view, error) {
 	tbl, err := c.loader.Load(lctx)
 	cancel()
 	if err != nil {
-		return nil, fmt.Errorf("load table: %w", err)
+		return nil, err // the loader says which table, and that it was loaded
 	}
 	return c.viewOf(ctx, tbl)
 }

@@ -68,6 +68,8 @@ func hintFor(err error) string {
 		return "Nothing listens at that address: start the service, or correct the address."
 	case errors.Is(err, os.ErrPermission) && !strings.Contains(err.Error(), "permissions"):
 		return "The user that floe runs as may not do that: change the permissions or the path."
+	case strings.Contains(err.Error(), "; choose another"):
+		return "" // it says what to do
 	case errors.Is(err, syscall.ENOTDIR):
 		return "A file is there where a folder should be: correct the path, or move the file away."
 	case errors.As(err, &path) && errors.Is(err, os.ErrNotExist):

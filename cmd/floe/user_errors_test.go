@@ -33,6 +33,7 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 		{name: "no such host", code: exitFailed, replace: []string{"BROKER", "nowhere.invalid:9092"}},
 		{name: "port missing", code: exitUsage, replace: []string{"BROKER", "localhost"}},
 		{name: "no such topic", code: exitFailed, replace: []string{"topics: [orders]", "topics: [order]"}},
+		{name: "no such topic, run for good", code: exitFailed, replace: []string{"topics: [orders]", "topics: [order]"}, args: []string{"run", "CONFIG"}},
 		{name: "topic pattern", code: exitUsage, replace: []string{"topics: [orders]", `topic_pattern: "orders-("`}},
 		{name: "table name without a namespace", code: exitUsage, replace: []string{"name: db.orders", "name: orders"}},
 		{name: "no such namespace", code: exitFailed, made: true, replace: []string{"name: db.orders", "name: other.orders", "  create:", "  #create:"}},
@@ -99,6 +100,9 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 			}
 			in := strings.NewReplacer("BROKER", w.addr, "DIR", w.dir)
 			var pairs []string
+			if c.code == exitFailed {
+				pairs = []string{"startup_timeout: 3s", "startup_timeout: 1s"}
+			}
 			for i := 0; i < len(c.replace); i += 2 {
 				from := c.replace[i]
 				if from == "BROKER" {
@@ -216,4 +220,3 @@ func TestABadRecordIsSkippedAsToldAndNothingElse(t *testing.T) {
 		t.Errorf("%s rows, want 5", rows)
 	}
 }
-

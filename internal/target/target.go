@@ -276,6 +276,10 @@ func classify(name string, err error) error {
 		err = missing(name, err)
 	case strings.Contains(text, "file is not a database"):
 		err = fmt.Errorf("%w; write the path of another file as catalog.uri, floe makes it", err)
+	case strings.Contains(text, "decoding json payload"), strings.Contains(text, "failed to decode error response"):
+		// It may pass: a proxy whose catalog is starting.
+		return fmt.Errorf("%w; what answers there does not speak as an Iceberg REST catalog: correct catalog.uri, or see to what "+
+			"stands in front of the catalog", err)
 	case strings.Contains(text, "unable to open database file"), strings.Contains(text, "attempt to write a readonly database"):
 		// It may pass: a volume that is not mounted yet.
 		return fmt.Errorf("%w; see whether the user that floe runs as may write to that file and its folder, or write another "+
@@ -313,7 +317,7 @@ func (e *missingError) Unwrap() error { return e.err }
 
 // isRefusal tells a refused credential or a missing permission: REST's 401 and 403, Postgres's SQLSTATE.
 func isRefusal(text string) bool {
-	for _, sign := range []string{"unauthorized", "forbidden", "authorization expired", "28p01", "28000", "42501",
+	for _, sign := range []string{"unauthorized", "notauthorized", "forbidden", "authorization expired", "28p01", "28000", "42501",
 		"access denied", "accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch"} {
 		if strings.Contains(text, sign) {
 			return true

@@ -121,6 +121,10 @@ func TestErrorsAreToldApart(t *testing.T) {
 	}{
 		{errors.New("connect: connection refused"), false, ""},
 		{errors.New("REST error: forbidden"), true, "correct the credentials"},
+		{errors.New("NotAuthorizedException: bad token"), true, "correct the credentials"},
+		{errors.New("REST error: error decoding json payload: invalid character '<'"), false, "correct catalog.uri"},
+		{errors.New("file is not a database (26)"), true, "write the path of another file"},
+		{errors.New("unable to open database file (14)"), false, "write another path"},
 		{errors.New("FATAL: password authentication failed for user \"u\" (SQLSTATE=28P01)"), true, "correct the credentials"},
 		{fmt.Errorf("write metadata: %w", os.ErrPermission), true, "change the permissions"},
 		{&catalogs.ConfigError{Key: "uri", Problem: "is missing", Hint: "write it"}, true, "catalog.uri is missing"},
