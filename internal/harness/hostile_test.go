@@ -1,9 +1,11 @@
 package harness_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -103,8 +105,14 @@ func TestWALOfAnOlderSchemaIsAdopted(t *testing.T) {
 		addColumn(t, w, "extra")
 		setSpec(t, w, "part")
 		w.Produce(10)
-		w.CatchUp(t, w.Config(nil))
+		cfg := w.Config(nil)
+		var said bytes.Buffer
+		cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+		w.CatchUp(t, cfg)
 		w.Check(t)
+		if !strings.Contains(said.String(), "was adopted") {
+			t.Errorf("commit %d: nothing was adopted:\n%s", nth, said.String())
+		}
 	}
 }
 
