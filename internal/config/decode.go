@@ -57,7 +57,7 @@ func (d *decoder) document(data []byte, cfg *Config) {
 		d.fail(0, "", "is empty; it needs at least name, source, catalog and table")
 		return
 	case err != nil:
-		d.syntax(err)
+		d.syntax(err, data)
 		return
 	}
 	switch err := dec.Decode(&more); {
@@ -65,7 +65,7 @@ func (d *decoder) document(data []byte, cfg *Config) {
 		d.fail(more.Line, "", "a second document starts here; a configuration is one document, remove the line ---")
 		return
 	case !errors.Is(err, io.EOF):
-		d.syntax(err)
+		d.syntax(err, data)
 		return
 	}
 	if len(doc.Content) != 1 {
@@ -75,12 +75,18 @@ func (d *decoder) document(data []byte, cfg *Config) {
 	d.value(doc.Content[0], reflect.ValueOf(cfg).Elem(), "", 0)
 }
 
-func (d *decoder) syntax(err error) {
+// unquoted is a reference in braces that YAML takes for braces of its own: {password: ${PW}}.
+var unquoted = regexp.MustCompile(`(?m)[{,][^"'\n]*:\s*\$\{`)
+
+func (d *decoder) syntax(err error, data []byte) {
 	msg := strings.Split(err.Error(), "\n")[0]
 	line := 0
 	if m := syntaxLine.FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
+	}
+	if unquoted.Match(data) {
+		msg += `; inside { } a reference needs quotes: "${VAR}"`
 	}
 	d.fail(line, "", "is not YAML: %s", msg)
 }
