@@ -108,8 +108,10 @@ def s3(d):
     until("the S3 server", lambda: accepts(port), p, log)
     import boto3
     url = f"http://127.0.0.1:{port}"
-    boto3.client("s3", endpoint_url=url, aws_access_key_id="test", aws_secret_access_key="test",
-                 region_name="us-east-1").create_bucket(Bucket="lake")
+    client = boto3.client("s3", endpoint_url=url, aws_access_key_id="test", aws_secret_access_key="test",
+                          region_name="us-east-1")
+    for bucket in ("lake", "floe"):
+        client.create_bucket(Bucket=bucket)
     return url
 
 
@@ -249,6 +251,15 @@ def check(name, table, partitions, n):
             raise SystemExit(f"{name}: filter on region {region!r} finds {count} rows, not {expect}")
 
 
+def go_test(package, run, **env):
+    """The tests of a package that are skipped where no real service is named."""
+    r = subprocess.run(["go", "test", "-count=1", "-tags", "cloud", "-run", run, package], env={**os.environ, **env},
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=400)
+    print(r.stdout.strip(), flush=True)
+    if r.returncode != 0:
+        raise SystemExit(f"{package}: the tests on a real service failed")
+
+
 def scenario(floe, d, name, broker, catalog, load, partitions=4, n=10000):
     topic = f"orders_{name.replace('-', '_')}"
     log = f"{d}/{name}.log"
@@ -284,12 +295,15 @@ def main():
     try:
         broker = kafka(o.kafka, o.log4j, d)
         print("Kafka is ready", flush=True)
+        go_test("./source/kafka", "TestConformanceOnARealBroker", FLOE_TEST_KAFKA=broker)
         if "sqlite" in only:
             wh = f"file://{d}/wh"
             scenario(o.floe, d, "sqlite", broker, {"type": "sqlite", "uri": f"{d}/catalog.db", "warehouse": wh},
                      lambda t: SqlCatalog("default", uri=f"sqlite:///{d}/catalog.db", warehouse=wh).load_table(t))
         if "postgres" in only:
             port = postgres(d)
+            go_test("./internal/catalogs", "TestPostgresCatalog",
+                    FLOE_TEST_POSTGRES=f"postgres://floe:s3cret%2Fword@127.0.0.1:{port}/postgres?sslmode=disable")
             wh = f"file://{d}/pgwh"
             scenario(o.floe, d, "postgres", broker,
                      {"type": "postgres", "uri": f"postgres://floe:s3cret%2Fword@127.0.0.1:{port}/postgres?sslmode=disable",
@@ -298,6 +312,7 @@ def main():
                                           warehouse=wh).load_table(t))
         if "rest-s3" in only:
             s3url = s3(d)
+            go_test("./wal", "TestTheWALOnS3", FLOE_TEST_S3=s3url)
             url = rest(o.rest, d, s3url)
             keys = {"s3.endpoint": s3url, "s3.access-key-id": "test", "s3.secret-access-key": "test", "s3.region": "us-east-1"}
             scenario(o.floe, d, "rest-s3", broker, {"type": "rest", "uri": url, **keys},

@@ -89,6 +89,9 @@ func TestFailuresOfTheStorage(t *testing.T) {
 	for _, parallel := range []int{1, 3} {
 		for _, op := range []string{"create", "write", "close"} {
 			for _, n := range []int64{1, 5} {
+				if testing.Short() && (parallel == 1 || n == 5) {
+					continue // the race detector's share
+				}
 				plain, _ := newTable(t, sc, specOf(t, sc, "user_id bucket[20]"), nil)
 				tbl, faults := onFaults(t, plain, op, n)
 				task := newTask(t, tbl, func(c *Config) {

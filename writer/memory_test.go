@@ -29,6 +29,9 @@ func TestMemoryIsBoundedWithAThousandPartitions(t *testing.T) {
 		{16 << 20, 30, 120_000, 1, iceberg.Properties{propPageBytes: "1048576"}},
 		{16 << 20, 20_000, 20_000, 1, nil},
 	} {
+		if testing.Short() && c.parallel == 1 {
+			continue
+		}
 		t.Run(fmt.Sprintf("%d by %d", c.partitions, c.parallel), func(t *testing.T) {
 			sc := eventSchema()
 			tbl, _ := newTable(t, sc, specOf(t, sc, fmt.Sprintf("user_id bucket[%d]", c.partitions)), c.props)

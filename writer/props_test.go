@@ -142,6 +142,9 @@ func TestBloomFiltersFollowTheProperties(t *testing.T) {
 func TestFilesEndNearTheTargetSize(t *testing.T) {
 	sc := eventSchema()
 	for name, spec := range map[string]*iceberg.PartitionSpec{"plain": nil, "partitioned": specOf(t, sc, "user_id bucket[2]")} {
+		if testing.Short() && spec == nil {
+			continue
+		}
 		tbl, _ := newTable(t, sc, spec, iceberg.Properties{propTargetSize: "1000000"})
 		task := newTask(t, tbl, nil)
 		for at := 0; at < 400_000; at += 50_000 {

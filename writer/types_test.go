@@ -85,7 +85,7 @@ func anyRecord(i int) []byte {
 }
 
 func TestEveryTypeComesBack(t *testing.T) {
-	for _, props := range []iceberg.Properties{
+	for i, props := range []iceberg.Properties{
 		nil,
 		{propPageVersion: "v1", propCodec: "snappy"},
 		{propPageVersion: "v2", propCodec: "gzip", propRowGroupRows: "1000"},
@@ -93,6 +93,9 @@ func TestEveryTypeComesBack(t *testing.T) {
 		{propCodec: "brotli", propPageRows: "100"},
 		{propCodec: "lz4_raw", propRowGroupBytes: "100000"},
 	} {
+		if testing.Short() && i > 0 {
+			break
+		}
 		t.Run(fmt.Sprint(props), func(t *testing.T) {
 			sc := allTypes()
 			for i, f := range sc.Fields() {
