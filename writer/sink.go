@@ -147,7 +147,7 @@ func (s *sink) abort() {
 	s.buf = nil
 	if s.w != nil && !s.closed {
 		s.closed = true
-		_ = s.w.Close() // the file is not used
+		_ = tableio.Abort(s.w) // the file is not used: it need not be made durable
 	}
 	if s.err == nil {
 		s.err = fmt.Errorf("data file %s was given up", s.path)
