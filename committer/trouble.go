@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/stormfloe/floe/internal/retry"
 )
 
 const (
@@ -54,14 +56,7 @@ func backoff(ctx context.Context, n int, limit time.Duration) bool {
 	if n < 20 {
 		wait = min(limit, firstBackoff<<n)
 	}
-	t := time.NewTimer(rand.N(wait + 1))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Sleep(ctx, rand.N(wait+1)) == nil
 }
 
 // seek looks until the table can be seen; it gives up when ctx ends, or with a *StopError.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -55,7 +56,7 @@ func (r *run) tryAssign(ctx context.Context, ps []source.Partition) (map[source.
 			return nil, err
 		}
 		r.trouble("assignment", err)
-		if !sleep(ctx, backoff(n)) {
+		if retry.Sleep(ctx, backoff(n)) != nil {
 			return nil, err
 		}
 	}

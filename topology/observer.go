@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/retry"
 )
 
 // report is where the parts of a topology or of a stage tell what happens. met is nil until the table's name is known.
@@ -108,7 +109,7 @@ func (r *report) wait(ctx context.Context, timeout time.Duration, what string, f
 		}
 		r.state.setTrouble("startup", err)
 		r.log.Warn("waiting at the start", "what", what, "error", err)
-		if !sleep(ctx, d) {
+		if retry.Sleep(ctx, d) != nil {
 			return ctx.Err()
 		}
 	}

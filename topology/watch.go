@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -15,7 +16,7 @@ func (r *run) watch(reading context.Context) {
 	if !r.replayable {
 		return
 	}
-	for sleep(reading, r.cfg.Committer.CheckInterval) {
+	for retry.Sleep(reading, r.cfg.Committer.CheckInterval) == nil {
 		held := make([]map[source.Partition]source.Position, len(r.workers))
 		for i, w := range r.workers {
 			w.do(reading, func(context.Context) { held[i] = w.heldNow() })

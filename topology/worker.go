@@ -313,18 +313,6 @@ func (m *mailbox[T]) take() []T {
 	return items
 }
 
-// sleep waits for d; false means that ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
-
 // jitter is a random duration below d.
 func jitter(d time.Duration) time.Duration {
 	if d <= 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -208,7 +209,7 @@ func (w *worker) rewind(life context.Context, cause string, lost []source.Range)
 // of its own, so that the worker can give up partitions meanwhile.
 func (w *worker) locate(life context.Context, asked map[source.Partition]*track, wait time.Duration) {
 	ps := sortedPartitions(asked)
-	if !sleep(life, wait) {
+	if retry.Sleep(life, wait) != nil {
 		return
 	}
 	for n := 0; ; n++ {
@@ -226,7 +227,7 @@ func (w *worker) locate(life context.Context, asked map[source.Partition]*track,
 			return
 		}
 		w.r.trouble(w.name, fmt.Errorf("task %s reads the table's positions: %w", w.name, err))
-		if !sleep(life, backoff(n)) {
+		if retry.Sleep(life, backoff(n)) != nil {
 			return
 		}
 	}

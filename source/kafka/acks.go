@@ -8,6 +8,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -74,7 +75,7 @@ func (a *acks) run(ctx context.Context) {
 			return
 		case <-a.wake:
 		}
-		if sleep(ctx, a.interval) != nil {
+		if retry.Sleep(ctx, a.interval) != nil {
 			return
 		}
 		a.flush()

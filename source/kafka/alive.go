@@ -9,6 +9,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/heartbeat"
+
+	"github.com/stormfloe/floe/internal/retry"
 )
 
 // keepAlive sends signs of life after kafka-go has ended its own: from the end of a generation until it is let go.
@@ -50,7 +52,7 @@ func (m *membership) beat(ctx context.Context, gen *kafkago.Generation, k *keepA
 			close(k.lost)
 			return
 		}
-		_ = sleep(ctx, m.src.cfg.HeartbeatInterval) // the loop's condition asks whether ctx ended
+		_ = retry.Sleep(ctx, m.src.cfg.HeartbeatInterval) // the loop's condition asks whether ctx ended
 	}
 }
 

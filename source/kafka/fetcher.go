@@ -13,6 +13,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -161,7 +162,7 @@ func (f *fetcher) fetch(ctx context.Context, cs []claimed) error {
 	}
 	if err == nil && throttle > 0 {
 		// Brokers before 2.0 have held the answer back themselves; newer ones mute the connection for this time.
-		return sleep(ctx, time.Duration(throttle)*time.Millisecond)
+		return retry.Sleep(ctx, time.Duration(throttle)*time.Millisecond)
 	}
 	return err
 }

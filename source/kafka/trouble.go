@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/stormfloe/floe/internal/retry"
 )
 
 // troubles gathers what is wrong at the moment, by place, and reports changes to the handler.
@@ -71,18 +73,7 @@ func (b *backoff) take() time.Duration {
 }
 
 func (b *backoff) sleep(ctx context.Context) error {
-	return sleep(ctx, b.take())
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return retry.Sleep(ctx, b.take())
 }
 
 // patiently tries again, a few times, what failed because a leader or a coordinator is moving.
