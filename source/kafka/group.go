@@ -219,6 +219,7 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 		}
 		at := map[source.Partition]source.Position{}
 		if len(named) > 0 {
+			m.src.assigning()
 			if at, err = m.h.Assigned(actx, named); err != nil {
 				var f *source.FatalError
 				if errors.As(err, &f) && ctx.Err() == nil {

@@ -26,7 +26,10 @@ type owners struct {
 
 // member makes a source and a recorder that open where the last owner ended.
 func (o *owners) member(t *testing.T, k *kafkatest.Cluster, name string, topics ...string) (source.Source, *sourcetest.Recorder) {
-	src := newSource(t, config(k, topics...))
+	return o.memberOn(t, newSource(t, config(k, topics...)), name)
+}
+
+func (o *owners) memberOn(t *testing.T, src source.Source, name string) (source.Source, *sourcetest.Recorder) {
 	rec := sourcetest.NewRecorder(t, src)
 	rec.OnAssigned = func(_ context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {
 		o.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -84,6 +85,14 @@ func conformance(t *testing.T, versions *kversion.Versions) {
 			Truncate: func(_ *testing.T, id int32, first source.Position) { k.DeleteRecords("topic", id, int64(first)) },
 		}
 	})
+}
+
+// wantText holds that an error says something.
+func wantText(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("the error is %v; %q was expected", err, text)
+	}
 }
 
 func asPosition(err error, pe **source.PositionError) bool { return errors.As(err, pe) }

@@ -24,6 +24,8 @@ type Source struct {
 		sync.Mutex
 		ran     bool
 		session *session // of the partitions owned now; nil where there are none
+		// early keeps what is opened again between Assigned and the session that reads what was assigned.
+		early   map[source.Partition]source.Position
 		trouble troubles
 	}
 }
@@ -176,7 +178,13 @@ func (s *Source) start(ctx context.Context, p source.Partition, o source.Origin)
 
 // Reopen implements source.Source. A partition that failed is tried again.
 func (s *Source) Reopen(p source.Partition, pos source.Position) {
-	if ss := s.current(); ss != nil {
+	s.mu.Lock()
+	ss := s.mu.session
+	if ss == nil && s.mu.early != nil {
+		s.mu.early[p] = pos
+	}
+	s.mu.Unlock()
+	if ss != nil {
 		ss.reopen(p, pos)
 	}
 }
@@ -195,11 +203,25 @@ func (s *Source) current() *session {
 	return s.mu.session
 }
 
+// assigning makes Reopen wait for the session that is to come. What it was told before is older than the answer of the
+// Assigned that follows.
+func (s *Source) assigning() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.early = map[source.Partition]source.Position{}
+}
+
 // own makes ss the session that Reopen and Ack go to; nil for none.
 func (s *Source) own(ss *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.session = ss
+	for p, pos := range s.mu.early {
+		if ss != nil {
+			ss.reopen(p, pos)
+		}
+	}
+	s.mu.early = nil
 }
 
 // ErrRanTwice is what a second Run of one source gives.
