@@ -1,11 +1,8 @@
 package proof
 
 import (
-	"context"
 	"fmt"
 	"strings"
-
-	"github.com/apache/iceberg-go/table"
 )
 
 // Truth is what was produced: the records that must become rows, each named by partition and position. Its methods may be
@@ -71,6 +68,13 @@ type Options struct {
 	Branch string
 	// Whole demands that the head's positions have reached the ends of Truth.
 	Whole bool
+	// SetByHand says that a person may have set positions (floe positions set): an empty snapshot after which a partition
+	// starts anew at its next position. What such a one skips is not Lost, what it makes floe read again is not Doubled, and
+	// rows below a partition's start that the oldest snapshot brings are not judged. Without it such a snapshot is judged as
+	// any other: it is Backward, or what it skipped is Lost.
+	SetByHand bool
+	// Cache keeps the rows of data files for the next check of the same table. nil reads each file again.
+	Cache *Cache
 }
 
 // Report is what a check found.
@@ -78,6 +82,8 @@ type Report struct {
 	// Snapshots on the branch that were checked, and Rows at its head.
 	Snapshots int
 	Rows      int64
+	// SetByHand is how many positions a person has set, where Options allow it.
+	SetByHand int
 	// Count is how often each kind was found; Findings are the first hundred of them, oldest snapshot first.
 	Count    map[Kind]int
 	Findings []Finding
@@ -104,10 +110,4 @@ func (r *Report) String() string {
 		}
 	}
 	return s
-}
-
-// Check reads the table and the history of its branch, and compares them with what was produced. An error says that it could
-// not be checked (the catalog is away, an unknown format); what is wrong with the table is in the report.
-func Check(ctx context.Context, tbl *table.Table, truth Truth, o Options) (*Report, error) {
-	return nil, fmt.Errorf("not yet")
 }
