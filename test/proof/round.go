@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/proof"
+	"github.com/stormfloe/floe/internal/retry"
+)
+
+// round is one table's part of a soak. Its fields are for the goroutine that runs it.
+type round struct {
+	*soak
+	n        int
+	dir      string
+	config   string
+	name     string
+	schedule *schedule
+	producer *producer
+	lives    [replicas]*process
+	// fail ends the round: with the first finding, or with an error that is not floe's.
+	fail context.CancelCauseFunc
+	// waking counts zombies that are still to go on.
+	waking sync.WaitGroup
+	// progress is when a commit was last seen.
+	progress time.Time
+	killed   int
+}
+
+// errFound ends a round in which something was found.
+var errFound = errors.New("something was found")
+
+// round runs one. It gives an error where the round could not be run; findings are counted.
+func (s *soak) round(ctx context.Context, n, kills int) (err error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r := &round{soak: s, n: n, name: fmt.Sprintf("soak-%d-%d", s.o.seed, n), fail: fail,
+		schedule: newSchedule(s.o.seed, n, s.o.session), progress: time.Now()}
+	r.dir = filepath.Join(s.o.dir, fmt.Sprintf("round-%03d", n))
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	defer r.producer.close()
+	stop, produced := make(chan struct{}), make(chan error, 1)
+	go func() {
+		err := r.producer.run(ctx, stop, 0)
+		if err != nil {
+			fail(err)
+		}
+		produced <- err
+	}()
+	defer r.killAll()
+	err = r.strike(ctx, kills)
+	close(stop)
+	if perr := <-produced; err == nil {
+		err = perr
+	}
+	err = errors.Join(err, r.producer.produced().save(filepath.Join(r.dir, "truth.json")))
+	if err == nil {
+		err = r.finish(ctx)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, errFound) {
+		return nil
+	}
+	return err
+}
+
+// begin makes the topic and the configuration, and starts the replicas.
+func (r *round) begin(ctx context.Context) error {
+	p := r.o.pattern
+	p.Topic, p.Seed = r.name, r.o.seed+uint64(r.n)
+	prod, err := newProducer(ctx, r.o.brokers, p, r.o.pause)
+	if err != nil {
+		return err
+	}
+	r.producer = prod
+	set := setup{name: r.name, topic: p.Topic, table: "soak." + strings.ReplaceAll(r.name, "-", "_"), brokers: r.o.brokers,
+		catalog: r.o.catalog, session: r.o.session, shape: r.schedule.shape()}
+	r.config = filepath.Join(r.dir, "floe.json")
+	direct := set
+	direct.catalog = r.direct
+	if err = mkdir(r.dir); err == nil {
+		err = errors.Join(writeConfig(r.config, set), writeConfig(filepath.Join(r.dir, "direct.json"), direct))
+	}
+	if err != nil {
+		prod.close()
+		return err
+	}
+	r.c.logf("round %d: %+v", r.n, set.shape)
+	r.count.add(func(f *Figures) { f.Rounds++ })
+	for i := range replicas {
+		if err := r.launch(i); err != nil {
+			prod.close()
+			r.killAll()
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *round) log(i int) string { return filepath.Join(r.dir, fmt.Sprintf("replica-%d.log", i)) }
+
+// launch starts a life of replica i, with more arguments of floe run.
+func (r *round) launch(i int, args ...string) error {
+	args = append(append([]string{"run"}, args...), r.config)
+	p, err := launch(r.start, r.log(i), r.o.floe, args, r.count.event, func(p *process) {
+		early := p.askedFor() == Term && !p.listens()
+		if wrong := wrongEnd(p.askedFor(), p.state, early); wrong != "" && len(args) == 2 {
+			r.found("exit", fmt.Sprintf("replica %d (pid %d) %s\n%s", i, p.cmd.Process.Pid, wrong, lastLines(r.log(i), tail)))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.lives[i] = p
+	r.count.add(func(f *Figures) { f.Starts++ })
+	return nil
+}
+
+// found counts a finding, says it and ends the round.
+func (r *round) found(kind, text string) {
+	text = fmt.Sprintf("round %d, %s: %s", r.n, kind, text)
+	r.count.find(kind, text)
+	r.c.logf("FOUND %s", text)
+	r.fail(errFound)
+}
+
+// strike sends faults until there were enough kills.
+func (r *round) strike(ctx context.Context, kills int) error {
+	for checked := 0; r.killed < kills; {
+		if err := r.fault(ctx, r.schedule.next(), kills); err != nil {
+			return err
+		}
+		if err := r.watch(ctx); err != nil {
+			return err
+		}
+		if every := r.o.between; every > 0 && r.killed/every > checked && r.killed < kills {
+			checked = r.killed / every
+			if err := r.check(ctx, r.producer.atMost, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// patience is how long a fault waits for its sign of life.
+const patience = 6 * time.Second
+
+// fault carries one out. Of a kill of both, when one kill is left, only the first is killed.
+func (r *round) fault(ctx context.Context, f Fault, kills int) error {
+	if f.Kind == Kill {
+		f.Victims = f.Victims[:min(len(f.Victims), kills-r.killed)]
+	}
+	first := r.lives[f.Victims[0]]
+	if f.Kind == Stop && first.isStopped() {
+		return retry.Sleep(ctx, f.Delay)
+	}
+	seen := first.isStopped() || first.await(ctx, f.After, patience)
+	if err := retry.Sleep(ctx, f.Delay); err != nil {
+		return err
+	}
+	if seen && f.After == Committed {
+		r.committed()
+	}
+	r.count.add(func(fig *Figures) {
+		fig.Faults[f.Kind] += len(f.Victims)
+		fig.Starts += 0
+		if len(f.Victims) > 1 {
+			fig.Twin++
+		}
+		if seen {
+			fig.Signs[f.After]++
+		} else {
+			fig.Missed++
+		}
+	})
+	if f.Kind == Stop {
+		r.zombie(first, f.Stopped)
+		return nil
+	}
+	if f.Kind == Kill {
+		r.killed += len(f.Victims)
+	}
+	return r.endAndRestart(ctx, f)
+}
+
+// zombie stops a process, and lets it go on when the group has given its partitions away.
+func (r *round) zombie(p *process, d time.Duration) {
+	p.stop()
+	r.waking.Go(func() {
+		if !p.hasEnded(d) {
+			p.goOn()
+		}
+	})
+}
+
+func (r *round) endAndRestart(ctx context.Context, f Fault) error {
+	for _, i := range f.Victims {
+		r.lives[i].end(f.Kind)
+	}
+	for _, i := range f.Victims {
+		// A graceful end may take shutdown_timeout, and that of a zombie begins when it goes on.
+		if !r.lives[i].hasEnded(shutdownTimeout + 3*r.o.session + 10*time.Second) {
+			r.found("hang", fmt.Sprintf("replica %d does not end after %s\n%s", i, f.Kind, lastLines(r.log(i), tail)))
+			return errFound
+		}
+	}
+	if err := retry.Sleep(ctx, f.Rest); err != nil {
+		return err
+	}
+	for _, i := range f.Victims {
+		if err := r.launch(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// committed notes that a commit was seen.
+func (r *round) committed() {
+	gap := time.Since(r.progress).Seconds()
+	r.progress = time.Now()
+	r.count.add(func(f *Figures) { f.Slowest = max(f.Slowest, gap) })
+}
+
+// watch makes a pause between faults when there was no commit for long: it must come then.
+func (r *round) watch(ctx context.Context) error {
+	if time.Since(r.progress) < r.o.hang/4 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.o.hang)
+	defer cancel()
+	for {
+		for _, p := range r.lives {
+			if p.await(ctx, Committed, patience/10) {
+				r.committed()
+				return nil
+			}
+		}
+		if context.Cause(ctx) == context.DeadlineExceeded {
+			r.found("hang", fmt.Sprintf("no commit for %s\n%s\n%s", time.Since(r.progress).Round(time.Second),
+				lastLines(r.log(0), tail), lastLines(r.log(1), tail)))
+			return errFound
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// check compares the table with what was produced; it is loaded before produced is asked.
+func (r *round) check(ctx context.Context, produced func() Pattern, whole bool) error {
+	cfg, err := config.Load(filepath.Join(r.dir, "direct.json"), func(string) (string, bool) { return "", false })
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	tbl, err := lookAt(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	p := produced()
+	report, err := checkTable(ctx, tbl, p, cfg.Name, cfg.Committer.Branch, whole)
+	if err != nil {
+		return err
+	}
+	r.c.logf("round %d after %d kills: %s (checked in %s)", r.n, r.killed, report, time.Since(began).Round(10*time.Millisecond))
+	r.progress = r.progress.Add(time.Since(began)) // no fault and no look in this time
+	r.count.add(func(f *Figures) { f.Checks++ })
+	if report.Err() == nil {
+		if whole {
+			r.sum(tbl, p, report)
+		}
+		return nil
+	}
+	for kind, n := range report.Count {
+		r.count.add(func(f *Figures) { f.Found[string(kind)] += n })
+	}
+	if whole {
+		r.sum(tbl, p, report)
+	}
+	r.found("check", fmt.Sprintf("%v", report.Err()))
+	return errFound
+}
+
+var _ proof.Truth = Pattern{}
