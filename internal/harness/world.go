@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/internal/fault"
+	"github.com/stormfloe/floe/internal/proof"
 	"github.com/stormfloe/floe/internal/tableio"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
@@ -41,13 +42,12 @@ type World struct {
 	Catalog *Catalog
 
 	ident table.Identifier
+	cache proof.Cache
 
 	mu struct {
 		sync.Mutex
 		// want is the payload by partition and position.
 		want map[key]string
-		// read caches the rows of data files, which never change.
-		read map[string][]row
 		made int
 	}
 }
@@ -57,16 +57,11 @@ type key struct {
 	off  source.Position
 }
 
-type row struct {
-	key
-	payload string
-}
-
 // New makes a world with an empty topic and an empty table.
 func New(t testing.TB, s Shape) *World {
 	t.Helper()
 	w := &World{Log: memory.NewLog(), Files: iceio.NewMemFS(), ident: table.Identifier{"db", "orders"}}
-	w.mu.want, w.mu.read = map[key]string{}, map[string][]row{}
+	w.mu.want = map[key]string{}
 	w.Log.CreateTopic(Topic, max(1, s.Partitions))
 	schema := iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "part", Type: iceberg.PrimitiveTypes.Int32, Required: true},
