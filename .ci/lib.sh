@@ -13,3 +13,22 @@ python_env() {
     cp .ci/requirements.txt "$want/requirements.txt"
   fi
 }
+
+# libs NAME gives the folder with the jars of .ci/poms/NAME.xml, got once.
+libs() {
+  local dir="$FLOE_CI_DIR/$1-libs"
+  if ! cmp -s ".ci/poms/$1.xml" "$dir/pom.xml"; then
+    rm -rf "$dir"
+    mvn -q -B -f ".ci/poms/$1.xml" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+      -DoutputDirectory="$dir" >&2
+    cp ".ci/poms/$1.xml" "$dir/pom.xml"
+  fi
+  echo "$dir"
+}
+
+# postgres_server installs Postgres where it is missing.
+postgres_server() {
+  if [ -z "$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null)" ]; then
+    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q postgresql
+  fi
+}
