@@ -10,8 +10,9 @@ import (
 )
 
 // landed answers a group whose commit id is on the branch. at are the table's positions now. An item that they do not
-// cover was not in the attempt that landed (an earlier life's entry that was adopted in part, say): it is read again.
-func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snapshot int64, at map[source.Partition]Progress) {
+// cover was not in the attempt that landed (an earlier life's entry that was adopted in part, say): it is read again. A
+// *StopError says that the snapshot names what is gone; every item has then failed with it.
+func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snapshot int64, at map[source.Partition]Progress) error {
 	next := make(protocol.Positions, len(at))
 	for p, x := range at {
 		next[p] = x.Next
@@ -29,8 +30,19 @@ func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snap
 		g.first = c.cfg.Now()
 	}
 	files, rows, bytes := g.files()
+	var unseen error
+	if c.late(g) {
+		if unseen = c.intact(ctx, tbl, files, snapshot); isStop(unseen) {
+			c.fail(g, unseen)
+			return unseen
+		}
+	}
 	c.obs.Committed(len(files), rows, bytes, c.cfg.Now().Sub(g.first))
-	c.forgetEntry(ctx, tbl, g)
+	if unseen != nil {
+		c.log.Warn("files of a commit that landed late can't be looked at; its WAL entry stays until they are", "error", unseen)
+	} else {
+		c.forgetEntry(ctx, tbl, g)
+	}
 	c.relieve()
 	for _, it := range held {
 		if !g.adopted {
@@ -39,6 +51,7 @@ func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snap
 		c.answer(it, Outcome{Verdict: Landed, SnapshotID: snapshot, Positions: pick(at, it.ranges)})
 	}
 	c.answerStale(g, at)
+	return nil
 }
 
 // forgetEntry deletes the WAL entry of a group that landed.
@@ -136,7 +149,7 @@ func (c *Committer) answerStale(g *group, at map[source.Partition]Progress) {
 		if it.Owner != "" {
 			rs = ranges[it.owner()]
 		}
-		c.answer(it, Outcome{Verdict: Reread, Positions: pick(at, rs), Foreign: g.foreign})
+		c.answer(it, Outcome{Verdict: Reread, Positions: pick(at, rs), Foreign: g.foreign, Err: g.lost})
 	}
 }
 

@@ -100,9 +100,10 @@ type Outcome struct {
 	// Positions are the table's, of the descriptor's partitions (for Reread: of every partition of the owner's pending
 	// descriptors).
 	Positions map[source.Partition]source.Position
-	// Foreign is set on a Reread that another instance's commit under the same name caused.
+	// Foreign is set on a Reread, and on an AlreadyThere, that another instance's commit under the same name caused.
 	Foreign bool
-	Err     error
+	// Err is why, where more can be said.
+	Err error
 }
 
 // Submission is a descriptor on its way to be committed.

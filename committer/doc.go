@@ -21,6 +21,10 @@
 // same files are sent again, pinned to the head just seen. A catalog that is away is waited for, for ever and never
 // silently: nothing is dropped, nothing is read again, and Submit holds the writers back.
 //
+// Before an attempt every data file is looked at, so that what the storage lost, or somebody's clean-up took, is read again
+// instead of made visible. After a commit that landed late they are looked at once more: a snapshot that names what is gone
+// is a *StopError with the way out. No file is deleted that a retained snapshot of any branch names.
+//
 // These decisions are functions in internal/protocol. This package fetches what they judge and carries them out.
 //
 // # What is in the table

@@ -8,33 +8,57 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stormfloe/floe/descriptor"
 	"github.com/stormfloe/floe/internal/tableio"
 )
 
+// lookers is how many files are looked at at a time: on an object store each is a request.
+const lookers = 16
+
 // whole reports whether every file of d is there with its size. An error means that nobody could look.
 func whole(ctx context.Context, tbl *table.Table, d *descriptor.Descriptor) (bool, error) {
-	if len(d.Files) == 0 {
-		return true, nil
+	gone, err := missing(ctx, tbl, d.Files)
+	return err == nil && len(gone) == 0, err
+}
+
+// missing gives the paths of those files that are not there with their size. An error means that nobody could look at one
+// of them.
+func missing(ctx context.Context, tbl *table.Table, files []iceberg.DataFile) ([]string, error) {
+	if len(files) == 0 {
+		return nil, nil
 	}
 	fio, err := tbl.FS(ctx)
 	if err != nil {
-		return false, fmt.Errorf("open the table's files: %w", err)
+		return nil, fmt.Errorf("open the table's files: %w", err)
 	}
-	for _, f := range d.Files {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		size, exists, err := tableio.Stat(fio, f.FilePath())
-		if err != nil {
-			return false, fmt.Errorf("look at data file %s: %w", f.FilePath(), err)
-		}
-		if !exists || size != f.FileSizeBytes() {
-			return false, nil
+	lost := make([]bool, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookers)
+	for i, f := range files {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			size, exists, err := tableio.Stat(fio, f.FilePath())
+			if err != nil {
+				return err // it says what was looked at
+			}
+			lost[i] = !exists || size != f.FileSizeBytes()
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var gone []string
+	for i, f := range files {
+		if lost[i] {
+			gone = append(gone, f.FilePath())
 		}
 	}
-	return true, nil
+	return gone, nil
 }
 
 // fits reports whether the table still has the specs and the schema that d's files were written against.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -45,6 +46,11 @@ type group struct {
 	on   string
 	// refusals counts the refusals in a row, on whatever metadata.
 	refusals int
+	// lookedAt is when its files were last looked at; lost says which one was not there, nil where all were.
+	lookedAt time.Time
+	lost     error
+	// unsure says that an attempt's outcome was unknown: it may have landed long before that is seen.
+	unsure bool
 }
 
 // maxRefusals is how often in a row an attempt may be refused, each time on metadata that had changed by the next look,
@@ -65,16 +71,18 @@ func (c *Committer) commit(ctx context.Context, g *group) error {
 			}
 			return err
 		}
-		if c.settled(ctx, g, v) {
-			return nil
+		if done, err := c.settled(ctx, g, v); done {
+			return err
 		}
 		if !c.sortOut(g, v) {
 			return nil
 		}
 		if err := c.ready(ctx, g, v); err != nil {
 			c.suffer(err)
-		} else if len(g.items) == 0 || c.attempt(ctx, g, v) {
+		} else if len(g.items) == 0 {
 			return nil
+		} else if done, err := c.attempt(ctx, g, v); done {
+			return err
 		}
 		limit := c.cfg.MaxBackoff
 		if g.last == protocol.Moved {
@@ -86,10 +94,11 @@ func (c *Committer) commit(ctx context.Context, g *group) error {
 	}
 }
 
-// settled looks, after an attempt that was not confirmed, for what became of it.
-func (c *Committer) settled(ctx context.Context, g *group, v *view) bool {
+// settled looks, after an attempt that was not confirmed, for what became of it. It reports whether the group is at its
+// end.
+func (c *Committer) settled(ctx context.Context, g *group, v *view) (bool, error) {
 	if g.last == 0 && !g.adopted {
-		return false
+		return false, nil
 	}
 	a := g.last
 	if a == protocol.Refused && g.on != v.tbl.MetadataLocation() && g.refusals < maxRefusals {
@@ -99,7 +108,8 @@ func (c *Committer) settled(ctx context.Context, g *group, v *view) bool {
 	switch protocol.AfterLook(a, v.hist.See(g.id.String())) {
 	case protocol.Settled:
 		c.obs.Outcome("settled_landed")
-		c.landed(ctx, g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
+		g.unsure = true
+		return true, c.landed(ctx, g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
 	case protocol.Never:
 		c.log.Warn("commit landed and was rolled back; its records are read again", "commit_id", g.id)
 		g.stale, g.items = append(g.stale, g.items...), nil
@@ -110,9 +120,9 @@ func (c *Committer) settled(ctx context.Context, g *group, v *view) bool {
 		if a == protocol.Unknown {
 			c.obs.Outcome("pinned_retry")
 		}
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }
 
 // sortOut judges each item on what the table holds now, answers those that are there, and sets aside those that must be
@@ -140,7 +150,7 @@ func (c *Committer) sortOut(g *group, v *view) bool {
 			if g.last != 0 {
 				c.obs.Outcome("superseded")
 			}
-			c.answer(it, Outcome{Verdict: AlreadyThere, Positions: pick(v.at, it.ranges)})
+			c.answer(it, Outcome{Verdict: AlreadyThere, Positions: pick(v.at, it.ranges), Foreign: c.movedByAnother(v, it)})
 		default:
 			g.foreign = g.foreign || c.movedByAnother(v, it)
 			g.stale = append(g.stale, it)
@@ -157,7 +167,9 @@ func (c *Committer) sortOut(g *group, v *view) bool {
 	}
 	g.items = keep
 	if len(keep) == 0 {
-		c.relieve()
+		if g.lost == nil {
+			c.relieve()
+		}
 		c.answerStale(g, v.at)
 	}
 	return len(keep) > 0
@@ -176,37 +188,49 @@ func (c *Committer) movedByAnother(v *view, it *item) bool {
 	return false
 }
 
-// ready does what must be done before an attempt: files that have lain long are looked at again (a process can be stopped
-// for hours, and go on), and the WAL entry is written. An entry that can't be written is warned of; the table is the
-// truth, and the entry only saves work.
+// ready does what must be done before an attempt: the files are looked at, and the WAL entry is written. An entry that
+// can't be written is warned of; the table is the truth, and the entry only saves work.
 func (c *Committer) ready(ctx context.Context, g *group, v *view) error {
+	if c.cfg.Now().Sub(g.lookedAt) >= lookAgain {
+		if err := c.lookAt(ctx, g, v); err != nil {
+			return err
+		}
+	}
+	if len(g.items) > 0 {
+		c.note(ctx, g, v)
+	}
+	return nil
+}
+
+// lookAt sets aside the batches whose files are not there with their sizes: a storage may lose or tear what it said was
+// written, a clean-up may have taken it, and a process can be stopped for hours and go on. A snapshot that names a file
+// that is gone can't be read at all, and a look costs little beside having written the file.
+func (c *Committer) lookAt(ctx context.Context, g *group, v *view) error {
+	all, _, _ := g.files()
+	gone, err := missing(ctx, v.tbl, all)
+	if err != nil {
+		return err
+	}
+	g.lookedAt = c.cfg.Now()
+	if len(gone) == 0 {
+		return nil
+	}
+	g.lost = fmt.Errorf("data file %s is gone or torn; its records are read again", gone[0])
+	c.suffer(g.lost)
 	var keep []*item
 	lost := map[protocol.Owner]bool{}
 	for _, it := range g.items {
-		old := c.cfg.Now().Sub(it.Descriptor.SealedAt) > c.cfg.Grace/2
-		ok := true
-		if old || g.adopted {
-			var err error
-			if ok, err = whole(ctx, v.tbl, it.Descriptor); err != nil {
-				return err
-			}
-		}
-		if !ok || lost[it.owner()] {
-			c.log.Warn("data file of a batch is gone; its records are read again", "batch", it.Descriptor.ID)
+		torn := slices.ContainsFunc(it.Descriptor.Files, func(f iceberg.DataFile) bool { return slices.Contains(gone, f.FilePath()) })
+		if torn || lost[it.owner()] {
 			g.stale = append(g.stale, it)
 			lost[it.owner()] = it.Owner != ""
 			continue
 		}
 		keep = append(keep, it)
 	}
-	if len(keep) < len(g.items) {
-		// What is left may have stood on what is lost: judge it again.
-		g.items = keep
-		if !c.sortOut(g, v) {
-			return nil
-		}
-	}
-	c.note(ctx, g, v)
+	// What is left may have stood on what is lost: judge it again.
+	g.items = keep
+	c.sortOut(g, v)
 	return nil
 }
 
@@ -239,7 +263,7 @@ func (c *Committer) note(ctx context.Context, g *group, v *view) {
 }
 
 // attempt asks the catalog once. It reports whether the group is at its end.
-func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
+func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error) {
 	if g.first.IsZero() {
 		g.first = c.cfg.Now()
 	}
@@ -250,7 +274,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
 	tbl, a, err := c.apply(ctx, v, ch)
 	if a == protocol.NotSent {
 		c.suffer(err)
-		return false
+		return false, nil
 	}
 	g.last, g.err, g.on = a, err, v.tbl.MetadataLocation()
 	if g.refusals++; a != protocol.Refused {
@@ -266,17 +290,17 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) bool {
 		c.mu.Lock()
 		c.publishLocked(tbl, at)
 		c.mu.Unlock()
-		c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
-		return true
+		return true, c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
 	case protocol.Moved:
 		c.obs.Outcome("refused")
 	case protocol.Refused:
 		c.obs.Outcome("refused")
 		c.suffer(fmt.Errorf("commit is refused: %w", err))
 	default:
+		g.unsure = true
 		c.suffer(fmt.Errorf("commit: %w", err))
 	}
-	return false
+	return false, nil
 }
 
 // after are the positions that the group's commit leaves; nil where none of it has any.

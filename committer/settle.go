@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/descriptor"
@@ -128,6 +129,14 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 		log.Warn("WAL entry can't be read and is set aside; what it names is read again", "error", e.Err)
 		c.walDo(ctx, "set aside", func(ctx context.Context) error { return c.wal.SetAside(ctx, v.tbl, e.Path) })
 	case protocol.Delete:
+		err := c.intact(ctx, v.tbl, filesOf(e.Group), facts.Seen.Snapshot)
+		if isStop(err) {
+			return 0, err
+		}
+		if err != nil {
+			c.walTrouble("files of a commit that landed can't be looked at; its WAL entry is left until they can", err)
+			return protocol.Leave, ctx.Err()
+		}
 		c.walDo(ctx, "delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
 	case protocol.Adopt:
 		return c.adopt(ctx, e, fates)
@@ -135,6 +144,13 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 		c.abandon(ctx, v, e, fate, fates)
 	}
 	return fate, nil
+}
+
+func filesOf(g *descriptor.Group) (files []iceberg.DataFile) {
+	for _, d := range g.Descriptors {
+		files = append(files, d.Files...)
+	}
+	return files
 }
 
 // facts gathers what decides about an entry. A file that nobody could look at counts as not there: the batch is then

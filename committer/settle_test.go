@@ -253,7 +253,7 @@ func TestAnEntryOfARolledBackCommitIsNotAdopted(t *testing.T) {
 	g := w.entryOf(log, 2*time.Hour, d)
 	v, err := r.look(context.Background())
 	w.must(err)
-	grp := &group{id: g.CommitID, items: []*item{{Submission: Submission{Descriptor: d}, ranges: rangesOf(d)}}}
+	grp := &group{id: g.CommitID, noted: 1, items: []*item{{Submission: Submission{Descriptor: d}, ranges: rangesOf(d)}}}
 	w.must(r.commit(context.Background(), grp))
 	_ = v
 	w.rollback(base)
