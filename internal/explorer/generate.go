@@ -1,0 +1,138 @@
+package explorer
+
+import "math/rand/v2"
+
+// weights say how often each kind is drawn.
+var weights = [ops]int{
+	Produce: 26, Pass: 0,
+	Start: 8, Kill: 6, Stop: 3, Freeze: 4, Thaw: 5, Crash: 5, Take: 5, Share: 4, Drop: 2,
+	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 5, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2,
+	Away: 2, Back: 3, Replace: 3, Rollback: 5, Forward: 2, Expire: 2, CherryPick: 2, AddColumn: 2, DropColumn: 1, Respec: 2,
+	LoseProperty: 1, OldProperty: 1, WipeWAL: 2, Orphans: 1, Recreate: 0, Grow: 1, Answer: 1,
+}
+
+// Generate draws a schedule from a seed.
+func Generate(seed uint64) Schedule {
+	r := rand.New(rand.NewPCG(seed, 0x666c6f65))
+	s := Schedule{
+		Seed: seed, Partitions: 1 + r.IntN(3), ByRegion: r.IntN(3) == 0, Copy: r.IntN(4) == 0,
+		Foreign: r.IntN(4) == 0, Conflicts: r.IntN(2) == 0,
+	}
+	s.Events = append(s.Events, Event{Produce, 0, 4 + r.IntN(16)}, Event{Start, 0, r.IntN(len(shapes))})
+	if r.IntN(2) == 0 {
+		s.Events = append(s.Events, Event{Start, 1 + r.IntN(2), r.IntN(len(shapes))})
+	}
+	var g guess
+	for _, e := range s.Events {
+		g.follow(e)
+	}
+	for range 8 + r.IntN(28) {
+		if ms := pause(r); ms > 0 {
+			s.Events = append(s.Events, Event{Pass, 0, ms})
+		}
+		e := draw(r)
+		g.aim(r, &e)
+		g.follow(e)
+		s.Events = append(s.Events, e)
+	}
+	if r.IntN(12) == 0 {
+		// Not early: it makes everything before it moot.
+		at := len(s.Events)/2 + r.IntN(len(s.Events)/2)
+		s.Events = append(s.Events[:at:at], append([]Event{{Recreate, 0, 0}}, s.Events[at:]...)...)
+	}
+	return s
+}
+
+// guess is which slots have a process, as far as the events tell.
+type guess struct {
+	runs [slots]bool
+	away bool
+}
+
+func (g *guess) follow(e Event) {
+	switch e.Op {
+	case Start:
+		g.runs[e.I] = true
+	case Kill, Stop, Crash, Tear:
+		g.runs[e.I] = false
+	case Away, Back:
+		g.away = e.Op == Away
+	}
+}
+
+// aim gives most events a slot where they can happen.
+func (g *guess) aim(r *rand.Rand, e *Event) {
+	if g.away && r.IntN(3) == 0 {
+		*e = Event{Op: Back}
+		return
+	}
+	if e.Op < Start || e.Op > Tear || r.IntN(8) == 0 {
+		return
+	}
+	var fit []int
+	for i, runs := range g.runs {
+		if runs != (e.Op == Start) {
+			fit = append(fit, i)
+		}
+	}
+	switch {
+	case len(fit) > 0:
+		e.I = fit[r.IntN(len(fit))]
+	case e.Op != Start && e.Op != Release:
+		*e = Event{Op: Start, I: e.I, N: r.IntN(len(shapes))}
+	}
+}
+
+// pause is the time before an event in milliseconds: mostly some effects' worth, now and then longer than timeouts.
+func pause(r *rand.Rand) int {
+	switch n := r.IntN(40); {
+	case n < 8:
+		return 0
+	case n < 20:
+		return 1 + r.IntN(20)
+	case n < 34:
+		return 10 + r.IntN(150)
+	case n < 38:
+		return 300 + r.IntN(2000)
+	case n < 39:
+		return 5000 + r.IntN(10000)
+	}
+	return 25000 + r.IntN(40000)
+}
+
+func draw(r *rand.Rand) Event {
+	total := 0
+	for _, w := range weights {
+		total += w
+	}
+	n := r.IntN(total)
+	op := Op(0)
+	for n >= weights[op] {
+		n -= weights[op]
+		op++
+	}
+	e := Event{Op: op, I: r.IntN(slots)}
+	switch op {
+	case Produce:
+		e.N = 1 + r.IntN(14)
+	case Start:
+		e.N = r.IntN(len(shapes))
+	case Crash:
+		e.N = 1 + r.IntN(40)
+	case Take, Share, Drop:
+		e.N = r.IntN(4)
+	case LoseAnswer, Conflict, NotApplied, Delay:
+		e.N = 1 + r.IntN(2)
+	case Slow, FailIO, FailedIO, Tear:
+		e.N = 1 + r.IntN(12)
+	case Rollback:
+		e.N = 1 + r.IntN(5)
+	case Forward, Respec:
+		e.N = r.IntN(3)
+	case Expire:
+		e.N = r.IntN(4)
+	case OldProperty:
+		e.N = 1 + r.IntN(3)
+	}
+	return e
+}
