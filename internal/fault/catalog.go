@@ -41,7 +41,7 @@ func (c *faultyCatalog) CommitTable(ctx context.Context, ident table.Identifier,
 			return err
 		})
 	}
-	if a.kind != goOn {
+	if a.stops() {
 		return nil, "", a.err
 	}
 	meta, location, err = c.Catalog.CommitTable(ctx, ident, reqs, updates)

@@ -13,6 +13,13 @@
 //	before commit db.orders      Crash, Fail: the request was never sent
 //	after commit db.orders       Crash, Fail: it was applied, and the answer was lost
 //
+// Storage has ways of its own to fail:
+//
+//	before write data/f.parquet  Torn: half of it is there, and the caller hears of it, or (with nil) does not
+//	before close data/f.parquet  Pretend: closed, and gone
+//	before delete wal/e.json     Pretend: it says done, and it isn't; After, Fail: it says failed, and it is done
+//	anywhere                     Fail(ErrSlowDown): throttled; Slow: it takes its time
+//
 // A first run with New(nil) only counts; then a harness runs once for each k up to N() and kills it at k. The count is
 // the same from run to run only where one goroutine makes the effects.
 //

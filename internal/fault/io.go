@@ -109,7 +109,7 @@ func (f *faultyIO) Create(name string) (iceio.FileWriter, error) {
 		}
 		return nil, err
 	}
-	return &faultyFile{inner: file, plan: f.plan, name: name}, nil
+	return &faultyFile{inner: file, fs: f.inner, plan: f.plan, name: name}, nil
 }
 
 func (f *faultyIO) WriteFile(name string, content []byte) error {
@@ -118,13 +118,15 @@ func (f *faultyIO) WriteFile(name string, content []byte) error {
 		return err
 	}
 	a := f.plan.reach(OpPut, Before, name)
-	switch a.kind {
-	case goOn:
-		return f.plan.after(OpPut, name, w.WriteFile(name, content))
-	case tear:
+	switch {
+	case a.kind == tear || a.kind == torn:
 		return errors.Join(a.err, w.WriteFile(name, content[:len(content)/2]))
+	case a.kind == pretend:
+		return nil
+	case a.stops():
+		return a.err
 	}
-	return a.err
+	return f.plan.after(OpPut, name, w.WriteFile(name, content))
 }
 
 func (f *faultyIO) WalkDir(root string, fn fs.WalkDirFunc) error {
@@ -187,6 +189,7 @@ func (b bulkRemover) DeleteFiles(ctx context.Context, paths []string) (deleted [
 // faultyFile is a file being written. It belongs to one goroutine.
 type faultyFile struct {
 	inner   iceio.FileWriter
+	fs      iceio.IO
 	plan    *Plan
 	name    string
 	written bool
@@ -202,15 +205,18 @@ func (f *faultyFile) Write(p []byte) (int, error) {
 	}
 	f.written = true
 	a := f.plan.reach(OpWrite, Before, f.name)
-	switch a.kind {
-	case goOn:
-		n, err := f.inner.Write(p)
-		return n, f.plan.after(OpWrite, f.name, err)
-	case tear:
+	switch {
+	case a.kind == tear || a.kind == torn:
 		n, err := f.inner.Write(p[:len(p)/2])
-		return n, errors.Join(a.err, err)
+		if err = errors.Join(a.err, err); err == nil {
+			n = len(p)
+		}
+		return n, err
+	case a.stops():
+		return 0, a.err
 	}
-	return 0, a.err
+	n, err := f.inner.Write(p)
+	return n, f.plan.after(OpWrite, f.name, err)
 }
 
 // ReadFrom goes through Write, so that it has its points.
@@ -220,10 +226,23 @@ func (f *faultyFile) ReadFrom(r io.Reader) (int64, error) {
 
 // Close gives the file up where it is not to be made: its handle is closed without the promises that Close makes.
 func (f *faultyFile) Close() error {
-	if a := f.plan.reach(OpClose, Before, f.name); a.kind != goOn {
-		return errors.Join(a.err, abandon(f.inner))
+	if a := f.plan.reach(OpClose, Before, f.name); a.stops() || a.kind == pretend {
+		return errors.Join(a.err, f.giveUp(a))
 	}
 	return f.plan.after(OpClose, f.name, f.inner.Close())
+}
+
+// giveUp does not make the file. One that is to be lost after it was closed must be gone also where a file is there from the
+// moment it was made, as on a local disk.
+func (f *faultyFile) giveUp(a Action) error {
+	err := abandon(f.inner)
+	if a.kind != pretend {
+		return err
+	}
+	if rerr := f.fs.Remove(f.name); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
 }
 
 // Abort gives the file up on purpose.

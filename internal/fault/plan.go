@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	iceio "github.com/apache/iceberg-go/io"
 )
@@ -77,6 +78,7 @@ type Action struct {
 	kind actionKind
 	err  error
 	wait <-chan struct{}
+	slow time.Duration
 }
 
 type actionKind int
@@ -87,6 +89,8 @@ const (
 	crash
 	late
 	tear
+	torn
+	pretend
 )
 
 var (
@@ -96,6 +100,10 @@ var (
 	Crash = Action{kind: crash, err: ErrCrashed}
 	// Tear writes, before OpPut or OpWrite, the first half of the bytes and then crashes. Elsewhere it is Crash.
 	Tear = Action{kind: tear, err: ErrCrashed}
+	// Pretend tells the caller, before OpClose, OpPut or OpDelete, that it was done, and nothing was: a file that is gone
+	// after it was closed, an entry that was never written, a file that is still there after it was deleted. Elsewhere it is
+	// Continue.
+	Pretend = Action{kind: pretend}
 )
 
 // Fail gives err to the caller: before the effect it is not applied, after it it is (the answer is lost). The process goes
@@ -105,6 +113,13 @@ func Fail(err error) Action { return Action{kind: fail, err: err} }
 // Late gives, before OpCommit, err to the caller, and applies the request when Plan.Release is called: a request that was
 // on its way for a long time. Elsewhere it is Fail.
 func Late(err error) Action { return Action{kind: late, err: err} }
+
+// Torn writes, before OpPut or OpWrite, the first half of the bytes and gives err to the caller, who goes on; with nil it
+// is told that all of them were written. Elsewhere it is Fail, or Continue with nil.
+func Torn(err error) Action { return Action{kind: torn, err: err} }
+
+// Slow takes d, by the clock of the test, and then lets the effect happen. It ends early at the crash.
+func Slow(d time.Duration) Action { return Action{slow: d} }
 
 // Wait holds the process up at the point until c is closed, or until it is killed there, and then goes on: a process that
 // was stopped for a while. Other goroutines go on meanwhile.
@@ -142,11 +157,26 @@ func All(ds ...Decider) Decider {
 	return func(p Point) Action {
 		out := Continue
 		for _, d := range ds {
-			if a := d(p); out.kind == goOn && out.wait == nil {
+			if a := d(p); out == Continue {
 				out = a
 			}
 		}
 		return out
+	}
+}
+
+// Rate acts at one in n of the points of an effect at a phase, from the first on that number offset, at most limit times.
+func Rate(op Op, phase Phase, n, offset, limit int, a Action) Decider {
+	seen, done := 0, 0
+	return func(p Point) Action {
+		if p.Op != op || p.Phase != phase {
+			return Continue
+		}
+		if seen++; seen < offset || (seen-offset)%n != 0 || done >= limit {
+			return Continue
+		}
+		done++
+		return a
 	}
 }
 
@@ -241,11 +271,18 @@ func (p *Plan) IO(fio iceio.IO) iceio.IO { return WrapIO(fio, p) }
 // reach passes a point and says what happens there.
 func (p *Plan) reach(op Op, phase Phase, target string) Action {
 	a := p.decideAt(op, phase, target)
-	if a.wait == nil {
+	if a.wait == nil && a.slow == 0 {
 		return a
+	}
+	var passed <-chan time.Time
+	if a.slow > 0 {
+		timer := time.NewTimer(a.slow)
+		defer timer.Stop()
+		passed = timer.C
 	}
 	select {
 	case <-a.wait:
+	case <-passed:
 	case <-p.died:
 	}
 	if p.Crashed() {
@@ -274,7 +311,11 @@ func (p *Plan) decideAt(op Op, phase Phase, target string) Action {
 
 // around makes the effect with its two points.
 func (p *Plan) around(op Op, target string, effect func() error) error {
-	if a := p.reach(op, Before, target); a.kind != goOn {
+	a := p.reach(op, Before, target)
+	if a.kind == pretend && op == OpDelete {
+		return nil
+	}
+	if a.stops() {
 		return a.err
 	}
 	return p.after(op, target, effect())
@@ -285,11 +326,11 @@ func (p *Plan) after(op Op, target string, err error) error {
 	if err != nil {
 		return err
 	}
-	if a := p.reach(op, After, target); a.kind != goOn {
-		return a.err
-	}
-	return nil
+	return p.reach(op, After, target).err
 }
+
+// stops says that the effect is not to be made. What has no meaning at a point lets it happen.
+func (a Action) stops() bool { return a.kind != goOn && a.err != nil }
 
 // hold keeps a request for Release.
 func (p *Plan) hold(f func() error) {
