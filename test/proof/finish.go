@@ -34,6 +34,10 @@ func (r *round) finish(ctx context.Context) error {
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
+	if r.proxy != nil {
+		// What is still under way to the catalog arrives before the last look.
+		_, _ = r.proxy.handler.Release()
+	}
 	return r.check(ctx, r.producer.produced, true)
 }
 

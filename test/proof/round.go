@@ -174,7 +174,6 @@ func (r *round) fault(ctx context.Context, f Fault, kills int) error {
 	}
 	r.count.add(func(fig *Figures) {
 		fig.Faults[f.Kind] += len(f.Victims)
-		fig.Starts += 0
 		if len(f.Victims) > 1 {
 			fig.Twin++
 		}

@@ -71,6 +71,8 @@ type soak struct {
 	start func(*exec.Cmd) error
 	// direct is the catalog as the checker reaches it, without the proxy.
 	direct map[string]string
+	// proxy is nil where there is none.
+	proxy *proxy
 }
 
 // soakCommand is `proof soak`.
@@ -88,7 +90,12 @@ func soakCommand(ctx context.Context, c *call) (err error) {
 	}
 	began := time.Now()
 	err = s.run(ctx)
-	s.count.add(func(f *Figures) { f.Seconds = time.Since(began).Seconds() })
+	s.count.add(func(f *Figures) {
+		f.Seconds = time.Since(began).Seconds()
+		if s.proxy != nil {
+			f.Proxied = s.proxy.counts()
+		}
+	})
 	f := s.count.now()
 	clean := err == nil && len(f.Findings) == 0
 	tidy(clean)
