@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -16,8 +18,28 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// every makes the crash tests stop at each step instead of a sample of them.
-var every = flag.Bool("every", false, "crash at every step instead of a sample")
+var (
+	// every makes the crash tests stop at each step instead of a sample of them.
+	every = flag.Bool("every", false, "crash at every step instead of a sample")
+	// seed chooses the samples.
+	seed = flag.Uint64("seed", 0, "seed of the samples, 0 for another one in each run")
+)
+
+// random is a source of choices for one shape. It says its seed where the test fails.
+func random(t *testing.T) *rand.Rand {
+	s := *seed
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("again with: -args -seed %d", s)
+		}
+	})
+	h := fnv.New64()
+	_, _ = h.Write([]byte(t.Name()))
+	return rand.New(rand.NewPCG(s, h.Sum64()))
+}
 
 type variant struct {
 	tasks    int
@@ -45,12 +67,12 @@ var variants = []variant{
 }
 
 func TestPlainRun(t *testing.T) {
-	for _, v := range variants {
-		t.Run(v.String(), func(t *testing.T) {
-			w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: v.by})
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by})
 			w.Produce(90)
 			plan := fault.New(nil)
-			if err := w.Live(t, v.apply(w.Config(plan)), plan); err != nil {
+			if err := s.live(t, w, plan); err != nil {
 				t.Fatal(err)
 			}
 			w.Check(t)
@@ -59,50 +81,230 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// TestCrashAtEveryStep kills a life at step k around an external effect, lets the next one go on, and compares.
-func TestCrashAtEveryStep(t *testing.T) {
-	for _, v := range variants {
-		t.Run(v.String(), func(t *testing.T) {
-			t.Parallel()
-			count := fault.New(nil)
-			w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: v.by})
-			w.Produce(60)
-			if err := w.Live(t, v.apply(w.Config(count)), count); err != nil {
+// beginning is what a life finds that is then ended at every step.
+type beginning struct {
+	name string
+	make func(t *testing.T, w *harness.World, s shape)
+}
+
+// beginnings are an empty table, and what an earlier life can leave in the WAL.
+var beginnings = []beginning{
+	{"fresh", func(*testing.T, *harness.World, shape) {}},
+	{"entry to adopt", diesAtCommit(fault.Before)},
+	{"entry that landed", diesAtCommit(fault.After)},
+	{"damaged entry", func(t *testing.T, w *harness.World, s shape) {
+		diesAtCommit(fault.Before)(t, w, s)
+		for path, b := range entries(t, w) {
+			if err := w.Files.WriteFile(path, b[:len(b)/2]); err != nil {
 				t.Fatal(err)
 			}
-			for k := 1 + rand.IntN(stride(count.N())); k <= count.N(); k += stride(count.N()) {
-				crashAt(t, v, k)
+		}
+	}},
+	{"entry that was passed", func(t *testing.T, w *harness.World, s shape) {
+		diesAtCommit(fault.Before)(t, w, s)
+		old := entries(t, w)
+		if err := w.RemoveWAL(); err != nil {
+			t.Fatal(err)
+		}
+		s.lives(t, w)
+		for path, b := range old {
+			if err := w.Files.WriteFile(path, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(3 * time.Hour) // its files may go
+		w.Produce(20)
+	}},
+}
+
+// diesAtCommit is a life that ends around its second commit, which is the first with rows.
+func diesAtCommit(phase fault.Phase) func(t *testing.T, w *harness.World, s shape) {
+	return func(t *testing.T, w *harness.World, s shape) {
+		plan := fault.New(fault.On(fault.OpCommit, phase, 2, fault.Crash))
+		if err := s.live(t, w, plan); err == nil || !plan.Crashed() {
+			t.Fatalf("the life before did not die: %v", err)
+		}
+	}
+}
+
+func entries(t *testing.T, w *harness.World) map[string][]byte {
+	es, err := w.WAL()
+	if err != nil || len(es) == 0 {
+		t.Fatalf("%d WAL entries, %v", len(es), err)
+	}
+	return es
+}
+
+// crash is a run that is ended at step k of its life, and where j is not 0, at step j of the next.
+type crash struct {
+	shape
+	from beginning
+	k, j int
+}
+
+// run gives the points at which the lives ended; a life that needed fewer steps has none.
+func (c crash) run(t *testing.T) (at []fault.Point) {
+	bubble(t, func(t *testing.T) {
+		w := c.world(t)
+		w.Produce(60)
+		c.from.make(t, w, c.shape)
+		for _, k := range []int{c.k, c.j} {
+			if k == 0 {
+				continue
+			}
+			plan := fault.New(fault.At(k, fault.Crash))
+			err := c.live(t, w, plan)
+			switch {
+			case plan.Crashed():
+				at = append(at, plan.Trace()[k-1])
+			case err != nil:
+				t.Errorf("the life that was not ended gave %v", err)
+			}
+			if plan.Crashed() && err != nil && !errors.Is(err, topology.ErrKilled) && !errors.Is(err, fault.ErrCrashed) {
+				t.Errorf("the life that was ended gave %v", err)
+			}
+			w.CheckOf(t, "orders")
+			w.Produce(10)
+		}
+		w.Produce(10)
+		c.lives(t, w)
+		w.Check(t)
+	})
+	if t.Failed() {
+		t.Fatalf("%s, %s: ended at steps %d and %d, %v", c.name, c.from.name, c.k, c.j, at)
+	}
+	return at
+}
+
+// steps counts those of a life that nothing ends, and gives them.
+func (s shape) steps(t *testing.T, from beginning) (trace []fault.Point) {
+	bubble(t, func(t *testing.T) {
+		plan := fault.New(nil)
+		w := s.world(t)
+		w.Produce(60)
+		from.make(t, w, s)
+		if err := s.live(t, w, plan); err != nil {
+			t.Fatal(err)
+		}
+		w.Check(t)
+		trace = plan.Trace()
+	})
+	return trace
+}
+
+// stride samples about n steps of all, fewer in short mode, or takes every one.
+func stride(all, n int) int {
+	switch {
+	case *every:
+		return 1
+	case testing.Short():
+		return max(1, 3*all/n)
+	}
+	return max(1, all/n)
+}
+
+// TestCrashAtEveryStep ends the first life at step k around an external effect, lets the next one go on, and compares.
+func TestCrashAtEveryStep(t *testing.T) {
+	var done counts
+	done.logAtEnd(t, "crashes of a first life")
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			n, by, rnd := len(s.steps(t, beginnings[0])), stride(len(s.steps(t, beginnings[0])), 10), random(t)
+			done.add(s.name, "steps", n)
+			for k := 1 + rnd.IntN(by); k <= n; k += by {
+				done.add(s.name, "crashes", len(crash{shape: s, from: beginnings[0], k: k}.run(t)))
 			}
 		})
 	}
 }
 
-// stride samples about 20 steps of n, fewer in short mode, or takes all.
-func stride(n int) int {
-	switch {
-	case *every:
-		return 1
-	case testing.Short():
-		return max(1, n/6)
+// TestCrashWhileSettling ends the life that finds what an earlier one left, at each step until it makes something new and
+// somewhat beyond.
+func TestCrashWhileSettling(t *testing.T) {
+	var done counts
+	done.logAtEnd(t, "crashes of a second life")
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			rnd := random(t)
+			from := beginnings[1:]
+			if !*every {
+				from = from[rnd.IntN(len(from)):][:1]
+			}
+			for _, f := range from {
+				n := 0
+				for i, p := range s.steps(t, f) {
+					if n = i + 1; p.Op == fault.OpCreate && kind(p) == "before data file create" {
+						break
+					}
+				}
+				n += 10
+				done.add(s.name+", "+f.name, "steps", n)
+				by := stride(n, 6)
+				for k := 1 + rnd.IntN(by); k <= n; k += by {
+					done.add(s.name+", "+f.name, "crashes", len(crash{shape: s, from: f, k: k}.run(t)))
+				}
+			}
+		})
 	}
-	return max(1, n/20)
 }
 
-func crashAt(t *testing.T, v variant, k int) {
-	t.Helper()
-	w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: v.by})
-	w.Produce(60)
-	plan := fault.New(fault.At(k, fault.Crash))
-	err := w.Live(t, v.apply(w.Config(plan)), plan)
-	if plan.Crashed() && !errors.Is(err, topology.ErrKilled) && !errors.Is(err, fault.ErrCrashed) {
-		t.Fatalf("step %d: the killed life gave %v", k, err)
+// TestTwoCrashes ends the first life at step k and the second at step j, for a sample of both.
+func TestTwoCrashes(t *testing.T) {
+	var done counts
+	done.logAtEnd(t, "two crashes in a row")
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			rnd := random(t)
+			n := len(s.steps(t, beginnings[0]))
+			runs := 3
+			if *every {
+				runs = 100
+			}
+			for range runs {
+				c := crash{shape: s, from: beginnings[0], k: 1 + rnd.IntN(n), j: 1 + rnd.IntN(n)}
+				done.add(s.name, fmt.Sprintf("crashed-%d-times", len(c.run(t))), 1)
+			}
+		})
 	}
-	w.CheckOf(t, "orders")
-	w.Produce(20)
-	w.CatchUp(t, v.apply(w.Config(nil)))
-	w.Check(t)
-	if t.Failed() {
-		trace := plan.Trace()
-		t.Fatalf("crash at step %d, %v", k, trace[min(k, len(trace))-1])
+}
+
+// effects are those that a life can be ended at, each before and after.
+var effects = []string{
+	"data file create", "data file write", "data file close", "data file get", "data file delete",
+	"WAL put", "WAL get", "WAL list", "WAL delete", "WAL set aside (put)",
+	"manifest create", "manifest write", "manifest close", "manifest get",
+	"load", "commit",
+}
+
+// TestEveryKindOfEffectIsReached sees that the crash tests stop at each kind of effect, on both sides of it, and at no other
+// that nobody has thought of.
+func TestEveryKindOfEffectIsReached(t *testing.T) {
+	want := map[string]bool{harness.StepAck: true, harness.StepGroupCommit: true, harness.StepGroupCommitted: true, harness.StepAcked: true}
+	for _, e := range effects {
+		want["before "+e], want["after "+e] = true, true
+	}
+	var seen counts
+	seen.logAtEnd(t, "effects of one life from each beginning")
+	got := map[string]bool{}
+	for _, s := range []shape{shapes[0], shapes[3]} {
+		for _, f := range beginnings {
+			for _, p := range s.steps(t, f) {
+				seen.add(kind(p), s.name, 1)
+				got[kind(p)] = true
+			}
+		}
+	}
+	for k := range want {
+		if !got[k] {
+			t.Errorf("no life reaches %q", k)
+		}
+	}
+	for k := range got {
+		if !want[k] {
+			t.Errorf("%q is reached and is not in the list", k)
+		}
 	}
 }

@@ -208,56 +208,6 @@ func TestStageGoesOnAfterTheTableWasRolledBack(t *testing.T) {
 	}
 }
 
-func TestStageCrashAtEveryStep(t *testing.T) {
-	t.Parallel()
-	life := func(w *harness.World, plan *fault.Plan) error {
-		cfg := stageConfig(w, plan, true)
-		cfg.ShutdownTimeout = 50 * time.Millisecond // the dead can't commit any more
-		s, err := topology.NewSink(cfg)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			select {
-			case <-plan.Died():
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		stop := runStage(t, s.Run)
-		err = feed(ctx, w, s)
-		cancel()
-		<-over
-		_ = stop() // everything was acknowledged
-		return err
-	}
-	count := fault.New(nil)
-	w := harness.New(t, harness.Shape{Partitions: 2})
-	w.Produce(40)
-	if err := life(w, count); err != nil {
-		t.Fatal(err)
-	}
-	for k := 1; k <= count.N(); k += stride(count.N()) {
-		w := harness.New(t, harness.Shape{Partitions: 2})
-		w.Produce(40)
-		plan := fault.New(fault.At(k, fault.Crash))
-		_ = life(w, plan)
-		w.CheckOf(t, "orders")
-		w.Produce(10)
-		if err := life(w, fault.New(nil)); err != nil {
-			t.Fatalf("step %d: %v", k, err)
-		}
-		w.Check(t)
-		if t.Failed() {
-			t.Fatalf("crash at step %d", k)
-		}
-	}
-}
-
 func TestStageWithoutPositionsAcksWhatIsInTheTable(t *testing.T) {
 	w := harness.New(t, harness.Shape{})
 	s, err := topology.NewSink(stageConfig(w, fault.New(nil), false))

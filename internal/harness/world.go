@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"sync"
 	"testing"
@@ -167,6 +168,15 @@ func (w *World) Loader(plan *fault.Plan) *tableio.Loader {
 	return tableio.New(fault.WrapCatalog(w.Catalog, plan), w.ident, tableio.WithIO(plan.IO))
 }
 
+// The steps of an acknowledgement in a plan's trace. In a memory source the ack is the commit of the group's offsets: the
+// first and the last step stand around what the topology asks for, the two between around what the group then knows.
+const (
+	StepAck            = "ack"
+	StepGroupCommit    = "group commit"
+	StepGroupCommitted = "group committed"
+	StepAcked          = "acked"
+)
+
 // stepping makes acks an external effect of the plan.
 type stepping struct {
 	source.Source
@@ -174,9 +184,12 @@ type stepping struct {
 }
 
 func (s stepping) Ack(ctx context.Context, acked []source.Range) {
-	if s.plan.Step("ack") == nil {
-		s.Source.Ack(ctx, acked)
-		_ = s.plan.Step("acked")
+	if s.plan.Step(StepAck) != nil || s.plan.Step(StepGroupCommit) != nil {
+		return
+	}
+	s.Source.Ack(ctx, acked)
+	if s.plan.Step(StepGroupCommitted) == nil {
+		_ = s.plan.Step(StepAcked)
 	}
 }
 
@@ -250,17 +263,41 @@ func Until(t testing.TB, what string, cond func() bool) {
 // ErrAway is for Catalog.SetAway.
 var ErrAway = errors.New("connection refused")
 
+// WAL gives what lies in the folder of the WAL, by path.
+func (w *World) WAL() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	paths, err := w.walPaths()
+	for _, p := range paths {
+		b, rerr := w.readFile(p)
+		out[p], err = b, errors.Join(err, rerr)
+	}
+	return out, err
+}
+
+func (w *World) readFile(path string) ([]byte, error) {
+	f, err := w.Files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(f)
+	return b, errors.Join(err, f.Close())
+}
+
 // RemoveWAL deletes every entry, as somebody who tidies up might.
 func (w *World) RemoveWAL() error {
-	var paths []string
-	err := w.Files.WalkDir("mem://warehouse/orders/metadata/_storm_wal", func(path string, d fs.DirEntry, err error) error {
+	paths, err := w.walPaths()
+	for _, p := range paths {
+		err = errors.Join(err, w.Files.Remove(p))
+	}
+	return err
+}
+
+func (w *World) walPaths() (paths []string, err error) {
+	err = w.Files.WalkDir("mem://warehouse/orders/metadata/_storm_wal", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			paths = append(paths, path)
 		}
 		return nil
 	})
-	for _, p := range paths {
-		err = errors.Join(err, w.Files.Remove(p))
-	}
-	return err
+	return paths, err
 }
