@@ -21,6 +21,7 @@ var (
 	seed      = flag.Uint64("seed", 0, "the first seed; 0: half of the schedules from a fixed one, half from a fresh one")
 	duration  = flag.Duration("for", 0, "run for so long instead of a number of schedules")
 	trace     = flag.Bool("trace", false, "print each seed before it runs, for one that never ends")
+	shrink    = flag.Bool("shrink", true, "look for a shorter schedule where one fails")
 	workers   = flag.Int("workers", 2, "how many run at once")
 )
 
@@ -99,7 +100,12 @@ func explore(t *testing.T, seed uint64) *Stats {
 	s := Generate(seed)
 	found, stats := Run(t, s)
 	if found != nil {
-		t.Errorf("seed %d: %v\n%s\n%s", seed, found, s, found.Log)
+		t.Errorf("seed %d: %v", seed, found)
+		n := len(s.Events)
+		if *shrink {
+			s, found = Shrink(t, s, found)
+		}
+		t.Errorf("seed %d, %d events of %d: %v\n%v\n%s", seed, len(s.Events), n, found, s, found.Log)
 	}
 	return stats
 }

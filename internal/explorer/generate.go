@@ -7,8 +7,8 @@ var weights = [ops]int{
 	Produce: 26, Pass: 0,
 	Start: 8, Kill: 6, Stop: 3, Freeze: 4, Thaw: 5, Crash: 5, Take: 5, Share: 4, Drop: 2,
 	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 5, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2,
-	Away: 2, Back: 3, Replace: 3, Rollback: 5, Forward: 2, Expire: 2, CherryPick: 2, AddColumn: 2, DropColumn: 1, Respec: 2,
-	LoseProperty: 1, OldProperty: 1, WipeWAL: 2, Orphans: 1, Recreate: 0, Grow: 1, Answer: 1,
+	Away: 2, Back: 3, Replace: 3, Rollback: 5, Forward: 2, Expire: 2, CherryPick: 3, AddColumn: 2, DropColumn: 1, Respec: 2,
+	LoseProperty: 1, OldProperty: 1, WipeWAL: 2, Orphans: 1, Recreate: 0, Grow: 1, Answer: 3,
 }
 
 // Generate draws a schedule from a seed.

@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -76,9 +75,6 @@ func Run(t *testing.T, s Schedule) (found *Finding, stats *Stats) {
 	})
 	return found, stats
 }
-
-// errFound ends a run early.
-var errFound = errors.New("found")
 
 // run is the whole of a run. What it started has ended when it returns.
 func (x *explorer) run(t testing.TB) {
