@@ -129,6 +129,33 @@ func TestEachKindIsFound(t *testing.T) {
 			_ = m.files.Remove(m.table().CurrentSnapshot().ManifestList)
 			return []Finding{{Dangling, 0, 0, s, ""}}
 		}},
+		{name: "a file has fewer rows than it should", wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
+			s := m.append("a", []int64{9, 5}, m.claim(m.file("0/8"), 2, 0))
+			return []Finding{{Dangling, 0, 0, s, ""}}
+		}},
+		{name: "a file has another size", wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
+			s := m.append("a", []int64{9, 5}, m.claim(m.file("0/8"), 1, 1))
+			return []Finding{{Dangling, 0, 0, s, ""}, {Lost, 0, 8, s, ""}}
+		}},
+		{name: "a row without a payload", wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
+			s := m.append("a", []int64{9, 5}, m.file("0/8=NULL"))
+			return []Finding{{Altered, 0, 8, s, ""}}
+		}},
+		{name: "rows are hidden by a delete file", wrong: func(m *maker, files []iceberg.DataFile) []Finding {
+			s := m.hide(files[0])
+			return []Finding{{Vanished, 0, 0, s, ""}}
+		}},
+		{name: "the topic is another one", wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
+			m.cluster = "another"
+			s := m.append("a", []int64{8, 5})
+			return []Finding{{Backward, 0, 8, s, ""}, {Backward, 1, 5, s, ""}}
+		}},
+		{name: "a row of the first snapshot", wrong: func(m *maker, files []iceberg.DataFile) []Finding {
+			m.expire()
+			_ = m.files.Remove(files[1].FilePath())
+			return []Finding{{Dangling, 0, 0, m.last, ""}, {Lost, 0, 3, m.last, ""}, {Lost, 0, 4, m.last, ""}, {Lost, 0, 5, m.last, ""},
+				{Lost, 0, 7, m.last, ""}}
+		}},
 		{name: "beyond the end", o: func(o *Options) { o.Whole = true }, wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
 			m.append("a", []int64{20, 20}, m.file(rowsOf(0, 8, 20)...), m.file(rowsOf(1, 5, 20)...))
 			s := m.append("a", []int64{21, 20})
@@ -169,15 +196,6 @@ func TestACompactionThatKeepsEveryRow(t *testing.T) {
 
 // TestTheOldestRetainedSnapshot expires what came before, in all the places from which positions can come.
 func TestTheOldestRetainedSnapshot(t *testing.T) {
-	expire := func(m *maker) {
-		var ids []int64
-		for _, s := range m.meta.Snapshots() {
-			if s.SnapshotID != m.last {
-				ids = append(ids, s.SnapshotID)
-			}
-		}
-		m.apply(table.NewRemoveSnapshotsUpdate(ids, false))
-	}
 	compact := func(m *maker, files []iceberg.DataFile) {
 		m.rewrite(files[2:], []iceberg.DataFile{m.file(rowsOf(1, 2, 5)...)})
 	}
@@ -185,20 +203,20 @@ func TestTheOldestRetainedSnapshot(t *testing.T) {
 		name string
 		make func(m *maker, files []iceberg.DataFile)
 	}{
-		{"its own", func(m *maker, _ []iceberg.DataFile) { expire(m) }},
+		{"its own", func(m *maker, _ []iceberg.DataFile) { m.expire() }},
 		{"the property", func(m *maker, files []iceberg.DataFile) {
 			m.apply(table.NewSetPropertiesUpdate(iceberg.Properties{keyPositions + ".main": m.value(m.last)}))
 			compact(m, files)
-			expire(m)
+			m.expire()
 			m.forget()
 		}},
 		{"the metadata log", func(m *maker, files []iceberg.DataFile) {
 			compact(m, files)
-			expire(m)
+			m.expire()
 		}},
 		{"nowhere", func(m *maker, files []iceberg.DataFile) {
 			compact(m, files)
-			expire(m)
+			m.expire()
 			m.forget()
 		}},
 	} {
@@ -288,4 +306,43 @@ func TestAnEmptyTable(t *testing.T) {
 	o := options("a")
 	o.Whole = true
 	m.want(m.check(o), Finding{Behind, 0, 0, 0, ""}, Finding{Behind, 1, 0, 0, ""})
+}
+
+// TestColumnsAreFoundByTheirIDs renames what was written under other names, as schema evolution does.
+func TestColumnsAreFoundByTheirIDs(t *testing.T) {
+	m := newMaker(t)
+	m.names = [3]string{"p", "o", "text"}
+	m.good()
+	m.want(m.check(options("a")))
+}
+
+func TestACacheKeepsRowsAndNotFiles(t *testing.T) {
+	m := newMaker(t)
+	files := m.good()
+	o := options("a")
+	o.Cache = &Cache{}
+	m.want(m.check(o))
+	m.want(m.check(o))
+	_ = m.files.Remove(files[2].FilePath())
+	if n := m.check(o).Count[Dangling]; n != 1 {
+		t.Errorf("%d dangling: the cache hides that a file is gone", n)
+	}
+}
+
+func TestManyFindingsAreCounted(t *testing.T) {
+	m := newMaker(t)
+	f := m.file(rowsOf(0, 0, 20)...)
+	m.append("a", []int64{20, 0}, f, f, f, f, f, f, f)
+	files := make([]iceberg.DataFile, 8)
+	for i := range files {
+		files[i] = m.file(rowsOf(0, 0, 20)...)
+		m.append("a", []int64{20, 0}, files[i])
+	}
+	r := m.check(options("a"))
+	if r.Count[Doubled] != 18+8*18 || len(r.Findings) != maxFindings {
+		t.Errorf("%d doubled, %d findings", r.Count[Doubled], len(r.Findings))
+	}
+	if r.Rows != 15*18 {
+		t.Errorf("%d rows", r.Rows)
+	}
 }

@@ -38,7 +38,10 @@ func (truth) Payload(p int32, off int64) (string, bool) {
 
 // maker makes a table snapshot by snapshot, right or wrong. It is also its catalog.
 type maker struct {
-	t     *testing.T
+	t     testing.TB
+	truth Truth
+	// quiet leaves out the metadata files.
+	quiet bool
 	files *iceio.MemFS
 	meta  table.Metadata
 	loc   string
@@ -49,9 +52,12 @@ type maker struct {
 	starts map[string][]int64
 	// last is the newest snapshot.
 	last int64
+	// names are those of the columns in files; cluster is what positions say of theirs.
+	names   [3]string
+	cluster string
 }
 
-func newMaker(t *testing.T) *maker {
+func newMaker(t testing.TB) *maker {
 	t.Helper()
 	sc := iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "part", Type: iceberg.PrimitiveTypes.Int32, Required: true},
@@ -61,7 +67,8 @@ func newMaker(t *testing.T) *maker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &maker{t: t, files: iceio.NewMemFS(), at: map[string][]int64{}, starts: map[string][]int64{}}
+	m := &maker{t: t, truth: truth{}, files: iceio.NewMemFS(), at: map[string][]int64{}, starts: map[string][]int64{},
+		names: [3]string{"part", "off", "payload"}, cluster: "c"}
 	m.put(meta)
 	return m
 }
@@ -70,6 +77,10 @@ func (m *maker) put(meta table.Metadata) {
 	m.t.Helper()
 	m.made++
 	m.loc = fmt.Sprintf("mem://w/t/metadata/%05d.metadata.json", m.made)
+	m.meta = meta
+	if m.quiet {
+		return
+	}
 	b, err := json.Marshal(meta)
 	if err != nil {
 		m.t.Fatal(err)
@@ -77,7 +88,6 @@ func (m *maker) put(meta table.Metadata) {
 	if err := m.files.WriteFile(m.loc, b); err != nil {
 		m.t.Fatal(err)
 	}
-	m.meta = meta
 }
 
 // forget removes the metadata files of earlier versions.
@@ -114,9 +124,9 @@ func (m *maker) file(rows ...string) iceberg.DataFile {
 	m.t.Helper()
 	id := func(n string) arrow.Metadata { return arrow.NewMetadata([]string{"PARQUET:field_id"}, []string{n}) }
 	sc := arrow.NewSchema([]arrow.Field{
-		{Name: "part", Type: arrow.PrimitiveTypes.Int32, Metadata: id("1")},
-		{Name: "off", Type: arrow.PrimitiveTypes.Int64, Metadata: id("2")},
-		{Name: "payload", Type: arrow.BinaryTypes.String, Nullable: true, Metadata: id("3")}}, nil)
+		{Name: m.names[0], Type: arrow.PrimitiveTypes.Int32, Metadata: id("1")},
+		{Name: m.names[1], Type: arrow.PrimitiveTypes.Int64, Metadata: id("2")},
+		{Name: m.names[2], Type: arrow.BinaryTypes.String, Nullable: true, Metadata: id("3")}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, sc)
 	defer b.Release()
 	for _, r := range rows {
@@ -127,11 +137,15 @@ func (m *maker) file(rows ...string) iceberg.DataFile {
 			m.t.Fatal(err)
 		}
 		if !changed {
-			payload, _ = truth{}.Payload(part, off)
+			payload, _ = m.truth.Payload(part, off)
 		}
 		b.Field(0).(*array.Int32Builder).Append(part)
 		b.Field(1).(*array.Int64Builder).Append(off)
-		b.Field(2).(*array.StringBuilder).Append(payload)
+		if payload == "NULL" {
+			b.Field(2).AppendNull()
+		} else {
+			b.Field(2).(*array.StringBuilder).Append(payload)
+		}
 	}
 	rec := b.NewRecordBatch()
 	defer rec.Release()
@@ -150,18 +164,54 @@ func (m *maker) file(rows ...string) iceberg.DataFile {
 	if err := m.files.WriteFile(path, out.Bytes()); err != nil {
 		m.t.Fatal(err)
 	}
-	db, err := iceberg.NewDataFileBuilder(*iceberg.UnpartitionedSpec, iceberg.EntryContentData, path, iceberg.ParquetFile, nil, nil, nil,
-		int64(len(rows)), int64(out.Len()))
+	return m.build(iceberg.EntryContentData, path, int64(len(rows)), int64(out.Len()))
+}
+
+func (m *maker) build(content iceberg.ManifestEntryContent, path string, rows, size int64) iceberg.DataFile {
+	m.t.Helper()
+	db, err := iceberg.NewDataFileBuilder(*iceberg.UnpartitionedSpec, content, path, iceberg.ParquetFile, nil, nil, nil, rows, size)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return db.Build()
 }
 
+// claim says something else of a file than is true: its rows, and how many bytes more it has.
+func (m *maker) claim(f iceberg.DataFile, rows, more int64) iceberg.DataFile {
+	m.t.Helper()
+	return m.build(iceberg.EntryContentData, f.FilePath(), rows, f.FileSizeBytes()+more)
+}
+
+// hide commits another engine's file of deletes.
+func (m *maker) hide(f iceberg.DataFile) int64 {
+	m.t.Helper()
+	tx := m.table().NewTransaction()
+	d := m.build(iceberg.EntryContentPosDeletes, f.FilePath()+".deletes", 1, 10)
+	if err := tx.NewRowDelta(nil).AddDeletes(d).Commit(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	return m.commit(tx)
+}
+
+// expire removes every snapshot but the newest.
+func (m *maker) expire() {
+	var ids []int64
+	for _, s := range m.meta.Snapshots() {
+		if s.SnapshotID != m.last {
+			ids = append(ids, s.SnapshotID)
+		}
+	}
+	m.apply(table.NewRemoveSnapshotsUpdate(ids, false))
+}
+
 // rowsOf names the rows that come of a range.
 func rowsOf(part int32, from, to int64) (out []string) {
+	return (&maker{truth: truth{}}).rowsOf(part, from, to)
+}
+
+func (m *maker) rowsOf(part int32, from, to int64) (out []string) {
 	for off := from; off < to; off++ {
-		if _, is := (truth{}).Payload(part, off); is {
+		if _, is := m.truth.Payload(part, off); is {
 			out = append(out, fmt.Sprintf("%d/%d", part, off))
 		}
 	}
@@ -204,7 +254,7 @@ func (m *maker) value(snapshot int64) string {
 		Topologies map[string]topo `json:"topologies"`
 	}{1, snapshot, map[string]topo{}}
 	for name, at := range m.at {
-		v.Topologies[name] = topo{"c", map[string]topic{"orders": {at, m.starts[name]}}}
+		v.Topologies[name] = topo{m.cluster, map[string]topic{"orders": {at, m.starts[name]}}}
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -251,7 +301,7 @@ func options(topologies ...string) Options {
 
 func (m *maker) check(o Options) *Report {
 	m.t.Helper()
-	r, err := Check(m.t.Context(), m.table(), truth{}, o)
+	r, err := Check(m.t.Context(), m.table(), m.truth, o)
 	if err != nil {
 		m.t.Fatal(err)
 	}
