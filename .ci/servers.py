@@ -5,6 +5,7 @@ service is ready and gives its address; stop_all ends what was started, also aft
 tidy_on_signals.
 """
 
+import ctypes
 import os
 import pwd
 import signal
@@ -22,10 +23,16 @@ def free_port():
         return s.getsockname()[1]
 
 
+def end_with_parent():
+    """Lets the kernel end a service with SIGTERM where this program is itself killed (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 def start(name, argv, log, env=None, user=None, cwd=None):
-    out = open(log, "wb")
-    p = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                         env={**os.environ, **(env or {})}, user=user, cwd=cwd)
+    with open(log, "wb") as out:
+        p = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                             env={**os.environ, **(env or {})}, user=user, cwd=cwd, preexec_fn=end_with_parent)
     started.append((name, p))
     return p
 

@@ -96,7 +96,7 @@ var events = map[string]string{
 	`msg="commits go through again"`:                         "commits that went through again",
 	`msg="commit was refused`:                                "commits refused",
 	`msg="the table was set back`:                            "rollbacks noticed",
-	`msg="data file of a batch is gone`:                      "files gone",
+	`is gone or torn; its records are read again`:            "files gone",
 	`msg="files of a WAL entry can't be looked at`:           "WAL entries that could not be looked at",
 	`msg="WAL is in trouble"`:                                "WAL troubles",
 	`msg="a batch does not join up`:                          "batches that did not join up",

@@ -246,7 +246,7 @@ func (r *round) watch(ctx context.Context) error {
 				return nil
 			}
 		}
-		if context.Cause(ctx) == context.DeadlineExceeded {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			r.found("hang", fmt.Sprintf("no commit for %s\n%s\n%s", time.Since(r.progress).Round(time.Second),
 				lastLines(r.log(0), tail), lastLines(r.log(1), tail)))
 			return errFound

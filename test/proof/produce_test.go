@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/stormfloe/floe/internal/kafkatest"
+)
+
+// TestTheTopicHoldsThePattern reads a topic with an independent client and compares it with the pattern.
+func TestTheTopicHoldsThePattern(t *testing.T) {
+	k := kafkatest.Start(t, kafkatest.Options{})
+	path := filepath.Join(t.TempDir(), "truth.json")
+	args := []string{"produce", "--brokers", strings.Join(k.Addrs(), ","), "--topic", "t", "--partitions", "3", "--records", "7",
+		"--abort-every", "4", "--tombstone-every", "5", "--transactions", "12", "--truth", path}
+	if code, _, stderr := proofs(args...); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	p, err := loadPattern(path)
+	if err != nil || p.Transactions != 12 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	type at struct {
+		part int32
+		off  int64
+	}
+	got := map[at]string{}
+	for _, rec := range readAll(t, k, p) {
+		if rec.Value != nil {
+			got[at{rec.Partition, rec.Offset}] = string(rec.Value)
+		}
+	}
+	rows := 0
+	for part := range p.Partitions {
+		for off := range p.End(part) {
+			value, there := got[at{part, off}]
+			if _, row := p.Payload(part, off); row != there || row && value != string(p.Value(part, off)) {
+				t.Errorf("partition %d, offset %d holds %q; that it is a row: %v", part, off, value, row)
+			} else if row {
+				rows++
+			}
+		}
+	}
+	if rows != len(got) || int64(rows) != p.rows() {
+		t.Errorf("%d rows of the pattern, %d in the topic", rows, len(got))
+	}
+	if code, _, stderr := proofs(args...); code != 1 || !strings.Contains(stderr, "must be new") {
+		t.Errorf("into a topic that exists: exit code %d\n%s", code, stderr)
+	}
+}
+
+// readAll reads committed records until the ends that the pattern names.
+func readAll(t *testing.T, k *kafkatest.Cluster, p Pattern) (out []*kgo.Record) {
+	t.Helper()
+	cl := k.Client(kgo.ConsumeTopics(p.Topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(50*time.Millisecond))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ends := map[int32]bool{}
+	for len(ends) < int(p.Partitions) {
+		fetches := cl.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("read the topic: %v; partitions read: %v", err, ends)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if r.Offset == p.End(r.Partition)-1 {
+				ends[r.Partition] = true
+			}
+			if !r.Attrs.IsControl() {
+				out = append(out, r)
+			}
+		})
+	}
+	return out
+}
+
+func TestTheProducerStopsWhereAnotherWrites(t *testing.T) {
+	k := kafkatest.Start(t, kafkatest.Options{})
+	p := somePattern()
+	prod, err := newProducer(context.Background(), k.Addrs(), p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prod.close()
+	k.Produce("t", 1, &kgo.Record{Value: []byte("another")})
+	if err := prod.run(context.Background(), nil, 5); err == nil || !strings.Contains(err.Error(), "does another producer write there?") {
+		t.Errorf("got %v", err)
+	}
+}
