@@ -27,8 +27,8 @@ func (x *explorer) foreign(e Event) bool {
 	if e.Op == Orphans {
 		return x.orphans()
 	}
-	if (e.Op == Rollback || e.Op == Forward) && x.overdue() {
-		return false
+	if (e.Op == Rollback || e.Op == Forward) && x.heldUp(grace/2) {
+		return false // a request is not on its way for so long; setting the branch back to its base is beyond what can be promised
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -1,13 +1,16 @@
 package explorer
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // weights say how often each kind is drawn.
 var weights = [ops]int{
 	Produce: 26, Pass: 0,
-	Start: 8, Kill: 6, Stop: 3, Freeze: 4, Thaw: 5, Crash: 5, Take: 5, Share: 4, Drop: 2,
-	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 5, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2,
-	Away: 2, Back: 3, Replace: 3, Rollback: 5, Forward: 2, Expire: 2, CherryPick: 3, AddColumn: 2, DropColumn: 1, Respec: 2,
+	Start: 8, Kill: 6, Stop: 3, Freeze: 4, Thaw: 1, Crash: 5, Take: 5, Share: 4, Drop: 2,
+	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 1, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2, Cut: 1, Lie: 2,
+	Away: 2, Back: 3, Replace: 3, Rollback: 7, Forward: 2, Expire: 2, CherryPick: 4, AddColumn: 2, DropColumn: 1, Respec: 2,
 	LoseProperty: 1, OldProperty: 1, WipeWAL: 2, Orphans: 1, Recreate: 0, Grow: 1, Answer: 3,
 }
 
@@ -47,6 +50,8 @@ func Generate(seed uint64) Schedule {
 type guess struct {
 	runs [slots]bool
 	away bool
+	// open are the events that undo what is still done: thaw, release, answer.
+	open []Event
 }
 
 func (g *guess) follow(e Event) {
@@ -57,6 +62,12 @@ func (g *guess) follow(e Event) {
 		g.runs[e.I] = false
 	case Away, Back:
 		g.away = e.Op == Away
+	case Freeze:
+		g.open = append(g.open, Event{Op: Thaw, I: e.I})
+	case Delay:
+		g.open = append(g.open, Event{Op: Release, I: e.I})
+	case CherryPick, Recreate:
+		g.open = append(g.open, Event{Op: Answer})
 	}
 }
 
@@ -66,7 +77,13 @@ func (g *guess) aim(r *rand.Rand, e *Event) {
 		*e = Event{Op: Back}
 		return
 	}
-	if e.Op < Start || e.Op > Tear || r.IntN(8) == 0 {
+	if len(g.open) > 0 && r.IntN(8) == 0 {
+		n := r.IntN(len(g.open))
+		*e = g.open[n]
+		g.open = slices.Delete(g.open, n, n+1)
+		return
+	}
+	if e.Op < Start || e.Op > Lie || r.IntN(8) == 0 {
 		return
 	}
 	var fit []int
@@ -125,6 +142,8 @@ func draw(r *rand.Rand) Event {
 		e.N = 1 + r.IntN(2)
 	case Slow, FailIO, FailedIO, Tear:
 		e.N = 1 + r.IntN(12)
+	case Lie, Cut:
+		e.N = 1 + r.IntN(4)
 	case Rollback:
 		e.N = 1 + r.IntN(5)
 	case Forward, Respec:

@@ -63,6 +63,8 @@ type life struct {
 		ended  bool
 		rand   *rand.Rand
 		frozen chan struct{}
+		// heldUp is since when it is frozen, or one of its requests is held back.
+		heldUp time.Time
 		arms   []*arm
 		calm   bool
 		// attempt says that files were looked at or noted, and that no commit has come of it yet.
@@ -212,7 +214,7 @@ func (l *life) freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.frozen == nil {
-		l.mu.frozen = make(chan struct{})
+		l.mu.frozen, l.mu.heldUp = make(chan struct{}), time.Now()
 	}
 }
 
@@ -258,6 +260,9 @@ func (l *life) decide(p fault.Point) fault.Action {
 		}
 		l.mu.arms = slices.Delete(l.mu.arms, i, i+1)
 		l.x.note("%s: %v at %v", l, a.op, p)
+		if a.op == Delay {
+			l.mu.heldUp = time.Now()
+		}
 		return a.do()
 	}
 	if l.mu.calm {
@@ -277,13 +282,7 @@ func latency(r *rand.Rand) fault.Action {
 	default:
 		d = time.Duration(50+r.IntN(400)) * time.Millisecond
 	}
-	return wait(d)
-}
-
-func wait(d time.Duration) fault.Action {
-	c := make(chan struct{})
-	time.AfterFunc(d, func() { close(c) })
-	return fault.Wait(c)
+	return fault.Slow(d)
 }
 
 // acks looks at each acknowledgement before it is made.
@@ -317,6 +316,21 @@ func (x *explorer) saw(p fault.Point) {
 	if p.Phase == fault.After && (p.Op == fault.OpClose || p.Op == fault.OpPut) {
 		x.mu.born[p.Target] = time.Now()
 	}
+}
+
+// lie is where storage may say that something is done that isn't, and nobody has to be asked: a data file that is gone after
+// it was closed, an entry that was never written, anything that is still there after it was deleted.
+func lie(p fault.Point) bool {
+	switch {
+	case p.Phase != fault.Before:
+	case p.Op == fault.OpDelete:
+		return true
+	case p.Op == fault.OpClose:
+		return strings.Contains(p.Target, "/data/")
+	case p.Op == fault.OpPut:
+		return strings.Contains(p.Target, "/_storm_wal/")
+	}
+	return false
 }
 
 var errLost = errors.New("502 bad gateway")
@@ -356,7 +370,15 @@ func armFor(e Event) *arm {
 		act(fault.Crash)
 	case Slow:
 		a.on = func(fault.Point) bool { return true }
-		a.do = func() fault.Action { return wait(time.Minute) }
+		act(fault.Slow(time.Minute))
+	case Lie:
+		a.on = lie
+		act(fault.Pretend)
+	case Cut:
+		a.on = func(p fault.Point) bool {
+			return p.Phase == fault.Before && p.Op == fault.OpWrite && strings.Contains(p.Target, "/data/")
+		}
+		act(fault.Torn(nil))
 	}
 	return a
 }

@@ -48,8 +48,11 @@ const (
 	// FailIO makes its Nth next effect on the storage fail, without or (FailedIO) although it was applied.
 	FailIO
 	FailedIO
-	// Tear kills it in the middle of its Nth next write.
+	// Tear kills it in the middle of its Nth next write. Cut makes half a data file of it, and tells nobody.
 	Tear
+	Cut
+	// Lie tells it that its Nth next file was written, or deleted, and it was not.
+	Lie
 
 	// Away makes the catalog unreachable for everyone, until Back.
 	Away
@@ -84,7 +87,7 @@ const (
 )
 
 var opNames = [ops]string{"Produce", "Pass", "Start", "Kill", "Stop", "Freeze", "Thaw", "Crash", "Take", "Share", "Drop",
-	"LoseAnswer", "Conflict", "NotApplied", "Delay", "Release", "Slow", "FailIO", "FailedIO", "Tear", "Away", "Back", "Replace",
+	"LoseAnswer", "Conflict", "NotApplied", "Delay", "Release", "Slow", "FailIO", "FailedIO", "Tear", "Cut", "Lie", "Away", "Back", "Replace",
 	"Rollback", "Forward", "Expire", "CherryPick", "AddColumn", "DropColumn", "Respec", "LoseProperty", "OldProperty", "WipeWAL",
 	"Orphans", "Recreate", "Grow", "Answer"}
 
