@@ -2,6 +2,7 @@ package committer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -32,7 +33,33 @@ func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table
 		return nil, protocol.NotSent, fmt.Errorf("prepare commit: %w", err)
 	}
 	tbl, err := tx.Commit(ctx)
+	if err == nil && !c.shows(tbl, ch.id) {
+		return nil, protocol.Unknown, errNotShown
+	}
 	return tbl, answerOf(err), err
+}
+
+// errNotShown is a yes that is none. A gateway that answers a commit with a redirect (from http to https, say) makes the
+// client ask for the table instead, and what it gets reads like the answer to the commit; a cache can do the same.
+var errNotShown = errors.New("the catalog answered with a table that does not hold the commit; " +
+	"write its own address, the one that a redirect leads to, and let no cache stand before it")
+
+// shows says whether the branch, as the answer to a commit gives it, holds the commit: at its head, or below what others
+// have committed since.
+func (c *Committer) shows(tbl *table.Table, id uuid.UUID) bool {
+	s := tbl.SnapshotByName(c.cfg.Branch)
+	for range len(tbl.Metadata().Snapshots()) {
+		switch {
+		case s == nil:
+			return false
+		case s.Summary != nil && s.Summary.Properties[keyCommitID] == id.String():
+			return true
+		case s.ParentSnapshotID == nil:
+			return false
+		}
+		s = tbl.SnapshotByID(*s.ParentSnapshotID)
+	}
+	return false
 }
 
 // stage builds the transaction; it writes manifests but does not ask the catalog for anything.
