@@ -153,6 +153,53 @@ func (c *Catalog) Expire() error {
 	return c.applyLocked(table.NewRemoveSnapshotsUpdate(ids, false))
 }
 
+// ExpireUnnamed removes every snapshot that is not the head of a branch or a tag.
+func (c *Catalog) ExpireUnnamed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	named := map[int64]bool{}
+	for _, ref := range c.mu.meta.Refs() {
+		named[ref.SnapshotID] = true
+	}
+	var ids []int64
+	for _, s := range c.mu.meta.Snapshots() {
+		if !named[s.SnapshotID] {
+			ids = append(ids, s.SnapshotID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return c.applyLocked(table.NewRemoveSnapshotsUpdate(ids, false))
+}
+
+// Head is the snapshot of a branch, 0 for none.
+func (c *Catalog) Head(branch string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, ref := range c.mu.meta.Refs() {
+		if name == branch {
+			return ref.SnapshotID
+		}
+	}
+	return 0
+}
+
+// SetRef points a branch (table.BranchRef) or a tag (table.TagRef) at a snapshot; snapshot 0 removes it.
+func (c *Catalog) SetRef(name string, snapshot int64, kind table.RefType) error {
+	if snapshot == 0 {
+		return c.Apply(table.NewRemoveSnapshotRefUpdate(name))
+	}
+	return c.Apply(table.NewSetSnapshotRefUpdate(name, snapshot, kind, -1, -1, -1))
+}
+
+// MetadataLocation is where the newest metadata lies.
+func (c *Catalog) MetadataLocation() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.loc
+}
+
 // Replace commits what another engine's compaction does, as far as floe sees it: a snapshot with the same rows, without
 // floe's keys.
 func (c *Catalog) Replace() error {
