@@ -28,7 +28,7 @@ func (x *explorer) judgeEnd(l *life, err error) {
 		how = "graceful"
 	case errors.As(err, &stop):
 		how = "asked"
-		if !x.mu.asks[l.topo] && !x.mu.recreated && !(x.mu.tampered && x.mu.expired) {
+		if !x.mu.asks[l.topo] && l.no >= x.mu.excused[l.topo] && !x.mu.recreated && !(x.mu.tampered && x.mu.expired) {
 			x.findLocked("asked", "%s asks a person without need: %v", l, err)
 		}
 	case strings.Contains(err.Error(), "another instance under the topology name"):
@@ -207,6 +207,7 @@ func (x *explorer) answer() bool {
 		}
 		x.mu.Lock()
 		delete(x.mu.asks, topo)
+		x.mu.excused[topo] = len(x.all)
 		x.mu.Unlock()
 	}
 	return answered

@@ -30,9 +30,11 @@ func (x *explorer) foreign(e Event) bool {
 	if (e.Op == Rollback || e.Op == Forward) && x.heldUp(grace/2) {
 		return false // a request is not on its way for so long; setting the branch back to its base is beyond what can be promised
 	}
+	inFlight := x.heldUp(0)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m := x.w.Catalog.Metadata()
+	x.mu.inFlight = x.mu.inFlight || inFlight && (e.Op == Rollback || e.Op == Forward)
 	switch e.Op {
 	case Replace:
 		return x.replaceLocked(m)
@@ -187,8 +189,52 @@ func (x *explorer) expireLocked(m table.Metadata, keep int) bool {
 	if len(ids) == 0 {
 		return false
 	}
+	files := x.strayLocked(m, ids)
 	x.mu.expired = true
-	return x.changeLocked("expire", table.NewRemoveSnapshotsUpdate(ids, false))
+	if !x.changeLocked("expire", table.NewRemoveSnapshotsUpdate(ids, false)) {
+		return false
+	}
+	for _, f := range files {
+		_ = x.w.Files.Remove(f) // it may name one file twice
+		delete(x.mu.files, f)
+	}
+	clear(x.mu.manifests)
+	x.auditLocked(strconv.Itoa(len(files)) + " files deleted")
+	return true
+}
+
+// strayLocked are the files that Java's incremental clean-up deletes with snapshots: those that a snapshot off the branch added,
+// whoever else has come to use them, unless it was cherry-picked. Where a request was under way when the branch was set
+// back, no file is taken: it may have landed twice.
+func (x *explorer) strayLocked(m table.Metadata, ids []int64) (out []string) {
+	safe := map[int64]bool{}
+	for _, s := range line(m) {
+		safe[s.SnapshotID] = true
+		if id, err := strconv.ParseInt(s.Summary.Properties[keyPicked], 10, 64); err == nil {
+			safe[id] = true
+		}
+	}
+	for _, id := range ids {
+		if safe[id] || x.mu.inFlight {
+			continue
+		}
+		s := m.SnapshotByID(id)
+		manifests, err := s.Manifests(x.w.Files)
+		if err != nil {
+			x.findLocked("dangling", "%v", err)
+		}
+		for _, f := range manifests {
+			if f.SnapshotID() != id {
+				continue
+			}
+			for e, err := range f.Entries(x.w.Files, true) {
+				if err == nil {
+					out = append(out, e.DataFile().FilePath())
+				}
+			}
+		}
+	}
+	return out
 }
 
 // pickLocked cherry-picks the newest snapshot off the branch whose rows are not there: the branch stands where its parent

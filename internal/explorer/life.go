@@ -48,6 +48,8 @@ var shapes = []shape{
 type life struct {
 	x    *explorer
 	slot int
+	// no counts all processes of the run.
+	no   int
 	topo string
 	top  *topology.Topology
 	src  *memory.Source
@@ -98,7 +100,7 @@ func (x *explorer) start(i, n int) *life {
 }
 
 func (x *explorer) newLife(i int, topo string, s shape) *life {
-	l := &life{x: x, slot: i, topo: topo, owns: map[int32]bool{}, done: make(chan struct{})}
+	l := &life{x: x, slot: i, no: len(x.all), topo: topo, owns: map[int32]bool{}, done: make(chan struct{})}
 	l.mu.rand = rand.New(rand.NewPCG(x.s.Seed, uint64(len(x.all))))
 	l.plan = fault.New(l.decide)
 	l.src = x.w.Log.Source(memory.Options{Manual: true, BatchRecords: s.batch, Poison: true})

@@ -20,6 +20,7 @@ func Shrink(t *testing.T, s Schedule, found *Finding) (Schedule, *Finding) {
 			k.drop(n)
 		}
 	}
+	k.merge()
 	k.simplify()
 	return k.best, k.found
 }
@@ -52,6 +53,22 @@ func (k *shrinker) drop(n int) {
 		s.Events = slices.Delete(slices.Clone(s.Events), i, min(i+n, len(s.Events)))
 		if !k.try(s) {
 			i += n
+		}
+	}
+}
+
+// merge makes one pause of two.
+func (k *shrinker) merge() {
+	for i := 1; i < len(k.best.Events); i++ {
+		a, b := k.best.Events[i-1], k.best.Events[i]
+		if a.Op != Pass || b.Op != Pass {
+			continue
+		}
+		s := k.best
+		s.Events = slices.Delete(slices.Clone(s.Events), i, i+1)
+		s.Events[i-1].N += b.N
+		if k.try(s) {
+			i--
 		}
 	}
 }

@@ -58,18 +58,22 @@ type explorer struct {
 // reasons are what the schedule gave processes to end with an error for.
 type reasons struct {
 	// asks are topologies that a person has to answer. tampered and expired make it possible for any.
-	asks              map[string]bool
+	asks map[string]bool
+	// excused processes have looked before a person answered: those with a lower number.
+	excused           map[string]int
 	tampered, expired bool
 	// shared: two processes had one partition at once. recreated: the table was made again. troubled: the catalog or a
 	// process stood still for a while, so that what has a deadline may have missed it.
 	shared, recreated, troubled bool
+	// inFlight: the branch was set back while a request was on its way, or a process stood still that may have sent one.
+	inFlight bool
 }
 
 func newExplorer(s Schedule, stats *Stats) *explorer {
 	x := &explorer{s: s, stats: stats, began: time.Now()}
 	x.mu.born = map[string]time.Time{}
 	x.mu.held = map[string]map[int32]source.Position{}
-	x.mu.asks = map[string]bool{}
+	x.mu.asks, x.mu.excused = map[string]bool{}, map[string]int{}
 	x.mu.audit = newAudit()
 	return x
 }
