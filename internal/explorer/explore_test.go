@@ -22,6 +22,7 @@ var (
 	duration  = flag.Duration("for", 0, "run for so long instead of a number of schedules")
 	trace     = flag.Bool("trace", false, "print each seed before it runs, for one that never ends")
 	shrink    = flag.Bool("shrink", true, "look for a shorter schedule where one fails")
+	keep      = flag.Bool("keep", false, "go on after a schedule that fails")
 	workers   = flag.Int("workers", 2, "how many run at once")
 )
 
@@ -43,7 +44,7 @@ func TestExplore(t *testing.T) {
 	began := time.Now()
 	next := func() (uint64, bool) {
 		i := uint64(n.Add(1) - 1)
-		if *duration > 0 && time.Since(began) > *duration || *duration == 0 && i >= uint64(*schedules) || t.Failed() {
+		if *duration > 0 && time.Since(began) > *duration || *duration == 0 && i >= uint64(*schedules) || t.Failed() && !*keep {
 			return 0, false
 		}
 		if *seed == 0 && *duration == 0 && i%2 == 0 {

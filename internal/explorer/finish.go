@@ -41,7 +41,7 @@ func (x *explorer) judgeEnd(l *life, err error) {
 		if !x.mu.troubled {
 			x.findLocked("slow end", "%s: %v", l, err)
 		}
-	case strings.Contains(err.Error(), "connection refused") && x.mu.troubled:
+	case strings.Contains(err.Error(), "load table db.orders") && x.mu.troubled:
 		how = "catalog away"
 	default:
 		x.findLocked("end", "%s ended with: %v", l, err)
