@@ -25,12 +25,14 @@ type Figures struct {
 	Transactions int64 `json:"transactions"`
 	Records      int64 `json:"records"`
 	Rows         int64 `json:"rows"`
-	// Snapshots at the end of the rounds, Commits those among them that floe made, Files the data files at the heads.
+	// Snapshots retained at the end of the rounds, Commits those among them that floe made, Files the data files at the heads.
 	Snapshots int   `json:"snapshots"`
 	Commits   int   `json:"commits"`
 	Files     int64 `json:"files"`
 	// Events are lines of floe's log, by what they tell.
 	Events map[string]int `json:"events"`
+	// Foreign is what another engine did to the tables: compactions and expiries; with an error those that lost a race, too.
+	Foreign map[string]int `json:"foreign"`
 	// Proxied is what the proxy did to the catalog's answers.
 	Proxied map[string]int64 `json:"proxied,omitempty"`
 	// Checks of a table, and what they found by kind; 0 of each is the aim.
@@ -53,7 +55,7 @@ type counters struct {
 
 func newCounters(seed uint64) *counters {
 	c := &counters{}
-	c.mu.f = Figures{Seed: seed, Faults: map[Kind]int{}, Signs: map[Sign]int{}, Events: map[string]int{},
+	c.mu.f = Figures{Seed: seed, Faults: map[Kind]int{}, Signs: map[Sign]int{}, Events: map[string]int{}, Foreign: map[string]int{},
 		Found: map[string]int{"lost": 0, "doubled": 0, "altered": 0}, Findings: []string{}}
 	return c
 }
@@ -80,7 +82,7 @@ func (c *counters) now() Figures {
 	defer c.mu.Unlock()
 	f := c.mu.f
 	f.Faults, f.Signs, f.Events, f.Found = maps.Clone(f.Faults), maps.Clone(f.Signs), maps.Clone(f.Events), maps.Clone(f.Found)
-	f.Findings = slices.Clone(f.Findings)
+	f.Foreign, f.Findings = maps.Clone(f.Foreign), slices.Clone(f.Findings)
 	return f
 }
 
@@ -133,6 +135,9 @@ func (f Figures) String() string {
 	fmt.Fprintf(&b, "%d records in %d transactions, %d rows to come of them; %d snapshots, %d by floe, with %d data files\n", f.Records,
 		f.Transactions, f.Rows, f.Snapshots, f.Commits, f.Files)
 	fmt.Fprintf(&b, "floe's log: %s\n", counts(f.Events))
+	if len(f.Foreign) > 0 {
+		fmt.Fprintf(&b, "another engine: %s\n", counts(f.Foreign))
+	}
 	if f.Proxied != nil {
 		fmt.Fprintf(&b, "proxy: %s\n", counts(f.Proxied))
 	}

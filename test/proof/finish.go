@@ -38,7 +38,12 @@ func (r *round) finish(ctx context.Context) error {
 		// What is still under way to the catalog arrives before the last look.
 		_, _ = r.proxy.handler.Release()
 	}
-	return r.check(ctx, r.producer.produced, true)
+	r.hands.Wait()
+	cfg, err := r.directConfig()
+	if err != nil {
+		return err
+	}
+	return r.check(ctx, cfg, r.producer.produced, true)
 }
 
 // catchUp runs both replicas until the table holds everything.
@@ -76,6 +81,7 @@ func (r *round) killAll() {
 		}
 	}
 	r.waking.Wait()
+	r.hands.Wait()
 }
 
 // sum adds a round's end to the figures.

@@ -31,6 +31,9 @@ type round struct {
 	// progress is when a commit was last seen.
 	progress time.Time
 	killed   int
+	// foreign says that another engine works on the table, too; hands is its work under way.
+	foreign bool
+	hands   sync.WaitGroup
 }
 
 // errFound ends a round in which something was found.
@@ -83,11 +86,13 @@ func (r *round) begin(ctx context.Context) error {
 		return err
 	}
 	r.producer = prod
+	shape := r.schedule.shape()
+	r.foreign = shape.Foreign
 	set := setup{name: r.name, topic: p.Topic, table: "soak." + strings.ReplaceAll(r.name, "-", "_"), brokers: r.o.brokers,
-		catalog: r.o.catalog, session: r.o.session, shape: r.schedule.shape()}
+		catalog: r.o.catalog, session: r.o.session, shape: shape}
 	r.config = filepath.Join(r.dir, "floe.json")
 	direct := set
-	direct.catalog = r.direct
+	direct.catalog = r.soak.direct
 	if err = mkdir(r.dir); err == nil {
 		err = errors.Join(writeConfig(r.config, set), writeConfig(filepath.Join(r.dir, "direct.json"), direct))
 	}
@@ -145,12 +150,33 @@ func (r *round) strike(ctx context.Context, kills int) error {
 		}
 		if every := r.o.between; every > 0 && r.killed/every > checked && r.killed < kills {
 			checked = r.killed / every
-			if err := r.check(ctx, r.producer.atMost, false); err != nil {
+			if err := r.between(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// between checks the table, and then lets another engine work on it while the faults go on.
+func (r *round) between(ctx context.Context) error {
+	r.hands.Wait() // an expiry takes files that the check is to read
+	cfg, err := r.directConfig()
+	if err != nil {
+		return err
+	}
+	if err := r.check(ctx, cfg, r.producer.atMost, false); err != nil {
+		return err
+	}
+	if r.foreign {
+		r.hands.Go(func() { r.foreignHand(ctx, cfg) })
+	}
+	return nil
+}
+
+// directConfig is the configuration that leads to the catalog without the proxy.
+func (r *round) directConfig() (*config.Config, error) {
+	return config.Load(filepath.Join(r.dir, "direct.json"), func(string) (string, bool) { return "", false })
 }
 
 // patience is how long a fault waits for its sign of life.
@@ -258,11 +284,7 @@ func (r *round) watch(ctx context.Context) error {
 }
 
 // check compares the table with what was produced; it is loaded before produced is asked.
-func (r *round) check(ctx context.Context, produced func() Pattern, whole bool) error {
-	cfg, err := config.Load(filepath.Join(r.dir, "direct.json"), func(string) (string, bool) { return "", false })
-	if err != nil {
-		return err
-	}
+func (r *round) check(ctx context.Context, cfg *config.Config, produced func() Pattern, whole bool) error {
 	began := time.Now()
 	tbl, err := lookAt(ctx, cfg)
 	if err != nil {

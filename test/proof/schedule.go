@@ -54,6 +54,8 @@ type Shape struct {
 	PartitionBy []string      `json:"partition_by,omitempty"`
 	Seal        time.Duration `json:"seal_ns"`
 	Commit      time.Duration `json:"commit_ns"`
+	// Foreign says that another engine compacts the table and expires snapshots now and then.
+	Foreign bool `json:"foreign"`
 }
 
 // schedule draws shapes and faults from a seed. It is not for several goroutines.
@@ -76,6 +78,7 @@ func (s *schedule) one(per int) bool { return s.rnd.IntN(per) == 0 }
 
 func (s *schedule) shape() Shape {
 	out := Shape{Tasks: 1 + s.rnd.IntN(3), Seal: 150*time.Millisecond + s.upTo(250*time.Millisecond), Commit: s.upTo(150 * time.Millisecond)}
+	out.Foreign = s.one(3)
 	if s.one(3) {
 		out.GroupBy = []string{"region"}
 	}

@@ -39,7 +39,7 @@ func soakFlags(c *call) (soakOptions, error) {
 	fs.StringVar(&o.buildFlags, "build-flags", "", "more flags for building it, such as -race")
 	fs.IntVar(&o.kills, "kills", 30, "how many SIGKILLs; other faults come on top")
 	fs.IntVar(&o.perRound, "round", 25, "SIGKILLs on one table, before the next round begins with another")
-	fs.IntVar(&o.between, "check-every", 10, "SIGKILLs between two checks of the table while everything runs; 0 for none")
+	fs.IntVar(&o.between, "check-every", 10, "SIGKILLs between two checks of the table, and two works of another engine on it, while everything runs; 0 for none")
 	patternFlags(fs, &o.pattern)
 	fs.DurationVar(&o.pause, "pause", 150*time.Millisecond, "between two transactions of the producer")
 	fs.DurationVar(&o.session, "session", 1200*time.Millisecond, "session timeout of the consumer group; the broker must allow it")
