@@ -210,7 +210,8 @@ func TestCrashAtEveryStep(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			n, by, rnd := len(s.steps(t, beginnings[0])), stride(len(s.steps(t, beginnings[0])), 10), random(t)
+			n, rnd := len(s.steps(t, beginnings[0])), random(t)
+			by := stride(n, 6)
 			done.add(s.name, "steps", n)
 			for k := 1 + rnd.IntN(by); k <= n; k += by {
 				done.add(s.name, "crashes", len(crash{shape: s, from: beginnings[0], k: k}.run(t)))
@@ -241,7 +242,7 @@ func TestCrashWhileSettling(t *testing.T) {
 				}
 				n += 10
 				done.add(s.name+", "+f.name, "steps", n)
-				by := stride(n, 6)
+				by := stride(n, 3)
 				for k := 1 + rnd.IntN(by); k <= n; k += by {
 					done.add(s.name+", "+f.name, "crashes", len(crash{shape: s, from: f, k: k}.run(t)))
 				}
@@ -259,7 +260,7 @@ func TestTwoCrashes(t *testing.T) {
 			t.Parallel()
 			rnd := random(t)
 			n := len(s.steps(t, beginnings[0]))
-			runs := 3
+			runs := 2
 			if *every {
 				runs = 100
 			}

@@ -213,7 +213,7 @@ func TestEveryOutcomeOfEveryCommit(t *testing.T) {
 				return true
 			}
 			if !*every {
-				for range 5 {
+				for range 4 {
 					try(outcomes[rnd.IntN(len(outcomes))], 1+rnd.IntN(commits))
 				}
 				return

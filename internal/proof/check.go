@@ -38,7 +38,7 @@ func Check(ctx context.Context, tbl *table.Table, truth Truth, o Options) (*Repo
 	if err != nil {
 		return nil, fmt.Errorf("open the table's files: %w", err)
 	}
-	c := &checker{tbl: tbl, truth: truth, o: o, fio: fio, live: newLive(), at: standing{},
+	c := &checker{tbl: tbl, truth: truth, o: o, fio: fio, live: newLive(o.Cache), at: standing{},
 		columns: columnsOf(tbl.Schema()), said: map[Finding]bool{}, report: &Report{Count: map[Kind]int{}}}
 	if err := c.run(ctx); err != nil {
 		return nil, fmt.Errorf("check %v: %w", tbl.Identifier(), err)

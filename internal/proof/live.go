@@ -20,6 +20,7 @@ type dataFile struct {
 // live is which files the snapshot at hand names. Each manifest is read once.
 type live struct {
 	manifests map[string]manifest
+	cache     *Cache // nil for none
 }
 
 // manifest is one that a snapshot lists, mostly once.
@@ -45,11 +46,11 @@ type delta struct {
 	unknown bool
 }
 
-func newLive() *live { return &live{manifests: map[string]manifest{}} }
+func newLive(c *Cache) *live { return &live{manifests: map[string]manifest{}, cache: c} }
 
 // move goes on to the next snapshot. An error is the storage's.
 func (l *live) move(fio iceio.IO, s *table.Snapshot) (delta, error) {
-	list, err := s.Manifests(fio)
+	list, err := l.list(fio, s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return delta{gone: []string{s.ManifestList}, unknown: true}, nil
 	}
@@ -65,7 +66,7 @@ func (l *live) move(fio iceio.IO, s *table.Snapshot) (delta, error) {
 			now.files = l.manifests[path].files
 		}
 		if now.times++; !seen && l.manifests[path].times == 0 {
-			if now.files, err = read(fio, m); errors.Is(err, fs.ErrNotExist) {
+			if now.files, err = l.read(fio, m); errors.Is(err, fs.ErrNotExist) {
 				d.gone = append(d.gone, path)
 			} else if err != nil {
 				return delta{}, err
@@ -115,15 +116,21 @@ func (d *delta) sort(count map[named]int) {
 	}
 }
 
+// list gives a snapshot's manifests.
+func (l *live) list(fio iceio.IO, s *table.Snapshot) ([]iceberg.ManifestFile, error) {
+	return cached(l.cache, fio, s.ManifestList, func() ([]iceberg.ManifestFile, error) { return s.Manifests(fio) })
+}
+
 // read gives the files that a manifest says are there.
-func read(fio iceio.IO, m iceberg.ManifestFile) ([]named, error) {
-	var out []named
-	for e, err := range m.Entries(fio, true) {
-		if err != nil {
-			return nil, err
+func (l *live) read(fio iceio.IO, m iceberg.ManifestFile) ([]named, error) {
+	return cached(l.cache, fio, m.FilePath(), func() (out []named, err error) {
+		for e, err := range m.Entries(fio, true) {
+			if err != nil {
+				return nil, err
+			}
+			f := e.DataFile()
+			out = append(out, named{dataFile{f.FilePath(), f.Count(), f.FileSizeBytes()}, f.ContentType() != iceberg.EntryContentData})
 		}
-		f := e.DataFile()
-		out = append(out, named{dataFile{f.FilePath(), f.Count(), f.FileSizeBytes()}, f.ContentType() != iceberg.EntryContentData})
-	}
-	return out, nil
+		return out, nil
+	})
 }

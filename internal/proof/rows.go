@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -38,29 +37,6 @@ func isDangling(err error) bool {
 	return errors.As(err, &d)
 }
 
-// Cache keeps the rows of data files, which never change, from check to check. It is meant for tests with thousands of
-// checks of small tables. The zero value is empty; any goroutine.
-type Cache struct {
-	mu    sync.Mutex
-	files map[string][]row
-}
-
-func (c *Cache) get(path string) ([]row, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	rows, ok := c.files[path]
-	return rows, ok
-}
-
-func (c *Cache) put(path string, rows []row) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.files == nil {
-		c.files = map[string][]row{}
-	}
-	c.files[path] = rows
-}
-
 // wholeFile is up to which size a file is fetched at once.
 const wholeFile = 64 << 20
 
@@ -81,8 +57,8 @@ func (c *checker) readFile(ctx context.Context, df dataFile, f func(row)) (n int
 	if c.o.Cache == nil {
 		return c.columns.read(ctx, h, df, f)
 	}
-	rows, cached := c.o.Cache.get(df.path)
-	if !cached {
+	rows, ok := c.o.Cache.get(df.path).([]row)
+	if !ok {
 		if _, err = c.columns.read(ctx, h, df, func(r row) { rows = append(rows, r) }); err != nil {
 			return 0, err
 		}
