@@ -94,7 +94,7 @@ func (o *onKafka) skip(id int32, at, to source.Position) source.Position {
 func (o *onKafka) source(link *kafkatest.Link, client string) *kafka.Source {
 	o.t.Helper()
 	cfg := kafka.Config{Brokers: o.k.Addrs(), Topics: []string{harness.Topic}, Group: group, ClientID: client,
-		HeartbeatInterval: 50 * time.Millisecond, SessionTimeout: time.Second, RebalanceTimeout: time.Second,
+		HeartbeatInterval: 50 * time.Millisecond, SessionTimeout: 2 * time.Second, RebalanceTimeout: 2 * time.Second,
 		FetchMaxWait: 50 * time.Millisecond, MetadataInterval: 200 * time.Millisecond, CommitInterval: 20 * time.Millisecond,
 		RequestTimeout: 2 * time.Second}
 	if link != nil {

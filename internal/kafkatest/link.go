@@ -137,7 +137,7 @@ func (l *Link) connect(ctx context.Context, far net.Conn) (net.Conn, *wire, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	near, err := l.ln.Accept()
+	near, err := l.accept(client)
 	if err != nil {
 		_ = client.Close()
 		return nil, nil, err
@@ -146,6 +146,20 @@ func (l *Link) connect(ctx context.Context, far net.Conn) (net.Conn, *wire, erro
 	w.mu.asked = map[int32]kmsg.Request{}
 	l.mu.wires[w] = struct{}{}
 	return client, w, nil
+}
+
+// accept takes the other end of client. One whose dialing was given up may stand before it.
+func (l *Link) accept(client net.Conn) (net.Conn, error) {
+	for {
+		near, err := l.ln.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if near.RemoteAddr().String() == client.LocalAddr().String() {
+			return near, nil
+		}
+		_ = near.Close()
+	}
 }
 
 func (l *Link) fate(m Message) Fate {

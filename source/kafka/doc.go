@@ -27,6 +27,18 @@
 // only noticed when the wanted position is outside its log. There a partition's leader epoch going backwards is a hint;
 // it is logged, not acted upon, since brokers with stale metadata show it too.
 //
+// # Logs that lose records
+//
+// A position below the log's start or above its end stops its partition with a source.PositionError; so does an answer that begins
+// behind the position because the head of the log went while the broker read it. Nothing is ever read from elsewhere instead.
+//
+// A leader that was elected without being in sync, or that lost what it had not written to its disk, may end below what
+// was read, and then grow beyond it with other records. Brokers from Kafka 3.1 on are told with each fetch in which leader epoch
+// the record before the position was written, and say where the log went another way: the partition stops. This is known only of what was
+// read since the partition was last opened. Where the log was cut off and has grown again beyond the table's position while nobody
+// read (floe was down, or the group was rebalancing), or where the broker is older, it can't be told from a log that merely grew:
+// what is there from the position on is read. No record of the table is read again, and none of what replaced it comes.
+//
 // # Rebalancing
 //
 // Only eager rebalancing, without static membership: that is what kafka-go's group offers. When a generation ends,

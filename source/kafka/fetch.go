@@ -19,13 +19,18 @@ const (
 	fetchWithIDs    = 13
 )
 
+// tagDivergingEpoch is a field of a partition's answer, from version 12 on.
+const tagDivergingEpoch = 0
+
 // fetchPartition is one partition in a fetch request.
 type fetchPartition struct {
-	topic    string
-	id       topicID
-	part     int32
-	epoch    int32 // the leader's, -1 where unknown
-	offset   source.Position
+	topic  string
+	id     topicID
+	part   int32
+	epoch  int32 // the leader's, -1 where unknown
+	offset source.Position
+	// read is the leader's epoch in which the record before offset was written, -1 where unknown.
+	read     int32
 	maxBytes int32
 }
 
@@ -99,7 +104,7 @@ func (q *fetchRequest) encodeTopic(w *wireWriter, version int16, ps []fetchParti
 		}
 		w.int64(int64(p.offset))
 		if version >= 12 {
-			w.int32(-1) // the epoch of what was fetched last: unknown
+			w.int32(p.read)
 		}
 		if version >= 5 {
 			w.int64(-1) // the log start is a replica's business
@@ -121,7 +126,10 @@ type fetchAnswer struct {
 	logStart         source.Position
 	aborted          []abortedTxn
 	preferredReplica int32
-	raw              *chunk
+	// cutOff is where the log has gone another way than the one that was read: an unclean leader lost what came behind. -1
+	// where it has not, or where the broker can't tell.
+	cutOff source.Position
+	raw    *chunk
 	// oversize is the size of a record set that was above the cap and was passed over; else 0.
 	oversize int
 }
@@ -192,7 +200,7 @@ func readFetchPartition(w *wireReader, version int16, maxSet int, a *fetchAnswer
 	if version >= 11 {
 		a.preferredReplica = w.int32()
 	}
-	a.raw, a.oversize = nil, 0
+	a.raw, a.oversize, a.cutOff = nil, 0, -1
 	if n := w.size(flexible); n > maxSet {
 		a.oversize = n
 		w.skip(n)
@@ -202,7 +210,12 @@ func readFetchPartition(w *wireReader, version int16, maxSet int, a *fetchAnswer
 		w.full(a.raw.b)
 	}
 	if flexible {
-		w.tags()
+		w.tagged(func(tag uint64) {
+			if tag == tagDivergingEpoch {
+				w.int32() // the newest epoch that both logs have
+				a.cutOff = source.Position(w.int64())
+			}
+		})
 	}
 	if w.err != nil && a.raw != nil {
 		a.raw.release()

@@ -190,7 +190,7 @@ func (f *fetcher) prepare(cs []claimed) (version int16) {
 	ps := f.req.partitions[:0]
 	for i := range cs {
 		c := &cs[i]
-		ps = append(ps, fetchPartition{topic: c.p.Topic, id: c.id, part: c.p.ID, epoch: c.epoch, offset: c.pos, maxBytes: int32(c.maxBytes)})
+		ps = append(ps, fetchPartition{topic: c.p.Topic, id: c.id, part: c.p.ID, epoch: c.epoch, offset: c.pos, read: c.read, maxBytes: int32(c.maxBytes)})
 	}
 	f.req.partitions = ps
 	return version
@@ -229,13 +229,20 @@ func (f *fetcher) records(ctx context.Context, c *claimed, a *fetchAnswer) error
 		f.ss.mu.Unlock()
 		f.ss.askRefresh() // so that a loop for the replica is started
 	}
+	if a.cutOff >= 0 {
+		f.cutOff(c, a)
+		return nil
+	}
 	if a.raw == nil {
 		return nil
+	}
+	if a.logStart > c.pos && firstOffset(a.raw.b) > int64(c.pos) {
+		return f.outOfRange(ctx, c) // what was wanted went while the broker read: no gap that compaction left
 	}
 	f.now = c
 	res, err := f.dec.decode(ctx, &recordSet{partition: c.p, from: c.pos, raw: a.raw, aborted: a.aborted})
 	if res.next > c.pos {
-		f.ss.moved(c, res.next)
+		f.ss.moved(c, res.next, res.epoch)
 	}
 	var bad *RecordError
 	switch {
@@ -303,17 +310,32 @@ func (f *fetcher) refused(ctx context.Context, c *claimed, a *fetchAnswer) error
 	return nil
 }
 
+// cutOff stops a partition whose leader has another log than the one that was read: it was elected without being in sync, or has lost
+// what it had not written to its disk. A replica that lags says the same.
+func (f *fetcher) cutOff(c *claimed, a *fetchAnswer) {
+	if f.toLeader(c) {
+		return
+	}
+	f.ss.fail(c.part, c.opening, &source.PositionError{Partition: c.p, Wanted: c.pos, First: max(a.logStart, 0), Last: a.highWatermark,
+		Reason: fmt.Sprintf("the leader has lost what was read from offset %d on, and may hold other records there", a.cutOff)})
+}
+
+// toLeader makes c be read from its leader next, and tells whether that is somebody else.
+func (f *fetcher) toLeader(c *claimed) bool {
+	f.ss.mu.Lock()
+	defer f.ss.mu.Unlock()
+	c.part.replica = -1
+	c.part.holdLocked()
+	return f.broker != c.part.leader
+}
+
 // outOfRange finds out whether the position is really gone: a replica may lag, and a leader that has just moved does not know
 // its end yet.
 func (f *fetcher) outOfRange(ctx context.Context, c *claimed) error {
-	f.ss.mu.Lock()
-	fromReplica := f.broker != c.part.leader
-	c.part.replica = -1
-	c.part.holdLocked()
-	f.ss.mu.Unlock()
-	if fromReplica {
+	if f.toLeader(c) {
 		return nil
 	}
+	f.ss.forgetEpoch(c) // a broker that has no end for it says the same
 	cl := f.ss.src.cl
 	m, err := cl.metadata(ctx, []string{c.p.Topic})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/stormfloe/floe/internal/kafkatest"
@@ -358,4 +360,106 @@ func TestReopenWhileTheAssignmentIsTakenUp(t *testing.T) {
 	l.rec.WaitRecords("topic", 0, 6)
 	r.MustStop()
 	wantValues(t, l.rec.Records("topic", 0), 4, 6)
+}
+
+// TestLogThatWentAnotherWay: a leader that says it has lost what was read stops the partition, although its log is long
+// enough. It is told in which epoch was read, so that it can know.
+func TestLogThatWentAnotherWay(t *testing.T) {
+	l := newLinked(t, 2, nil)
+	r := sourcetest.Go(t, l.src, l.rec)
+	l.rec.WaitOwned(2)
+	for i := range 2 {
+		for id := range int32(2) {
+			l.k.Produce("topic", id, kafkatest.Values(10*i, 10)...)
+			l.rec.WaitRecords("topic", id, 10*(i+1))
+			if err := l.k.MoveTopicPartition("topic", id, int32(i)); err != nil { // the next are written in another epoch
+				t.Fatal(err)
+			}
+		}
+	}
+	told := make(chan int32, 1000)
+	l.link.Rule(func(m kafkatest.Message) kafkatest.Fate {
+		req, ok := m.Request.(*kmsg.FetchRequest)
+		if !ok || !m.Answer {
+			return kafkatest.Fate{}
+		}
+		return kafkatest.Fate{Edit: func(res kmsg.Response) {
+			for i, topic := range res.(*kmsg.FetchResponse).Topics {
+				for j := range topic.Partitions {
+					if p := &topic.Partitions[j]; p.Partition == 0 && p.ErrorCode == 0 {
+						told <- req.Topics[i].Partitions[j].LastFetchedEpoch
+						p.RecordBatches, p.HighWatermark = nil, 50
+						p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = 0, 15
+					}
+				}
+			}
+		}}
+	})
+	err := l.rec.WaitFailed("topic", 0)
+	wantText(t, err, "wanted position 20, but the log holds [0, 50): the leader has lost what was read from offset 15 on")
+	if epoch, want := <-told, epochAt(t, l.k, 10); epoch != want {
+		t.Errorf("the broker was told epoch %d; %d was read last", epoch, want)
+	}
+	l.k.Produce("topic", 1, kafkatest.Values(20, 10)...)
+	l.rec.WaitRecords("topic", 1, 30)
+	r.MustStop()
+}
+
+// epochAt gives the leader epoch that a batch of partition 0 was written in, as another client sees it.
+func epochAt(t *testing.T, k *kafkatest.Cluster, offset int64) int32 {
+	t.Helper()
+	cl := k.Client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"topic": {0: kgo.NewOffset().At(offset)}}))
+	fs := cl.PollFetches(t.Context())
+	if err := fs.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return fs.Records()[0].LeaderEpoch
+}
+
+// TestEpochThatTheBrokerForgot: a broker that has no end for the epoch that was read last answers like one that has lost the
+// position. It is asked without.
+func TestEpochThatTheBrokerForgot(t *testing.T) {
+	l := newLinked(t, 1, nil)
+	l.k.Produce("topic", 0, kafkatest.Values(0, 10)...)
+	r := sourcetest.Go(t, l.src, l.rec)
+	l.rec.WaitRecords("topic", 0, 10)
+	l.link.Rule(func(m kafkatest.Message) kafkatest.Fate {
+		req, ok := m.Request.(*kmsg.FetchRequest)
+		if !ok || !m.Answer || req.Topics[0].Partitions[0].LastFetchedEpoch < 0 {
+			return kafkatest.Fate{}
+		}
+		return kafkatest.Fate{Edit: func(res kmsg.Response) {
+			p := &res.(*kmsg.FetchResponse).Topics[0].Partitions[0]
+			p.ErrorCode, p.RecordBatches = kerr.OffsetOutOfRange.Code, nil
+		}}
+	})
+	l.k.Produce("topic", 0, kafkatest.Values(10, 10)...)
+	l.rec.WaitRecords("topic", 0, 20)
+	l.k.Produce("topic", 0, kafkatest.Values(20, 10)...)
+	l.rec.WaitRecords("topic", 0, 30)
+	r.MustStop()
+	wantValues(t, l.rec.Records("topic", 0), 0, 30)
+}
+
+// TestHeadThatWentWhileTheBrokerRead: records from behind the position, in an answer that says that the log begins there, are no
+// gap that compaction left.
+func TestHeadThatWentWhileTheBrokerRead(t *testing.T) {
+	l := newLinked(t, 1, nil)
+	l.k.Produce("topic", 0, kafkatest.Values(0, 10)...)
+	first := true
+	l.link.Rule(edits(func(_ int, p *kmsg.FetchResponseTopicPartition) {
+		if first {
+			first = false
+			l.k.Produce("topic", 0, kafkatest.Values(10, 10)...)
+			l.k.DeleteRecords("topic", 0, 10)
+			binary.BigEndian.PutUint64(p.RecordBatches, 10) // the first batch's offset is not under its checksum
+			p.LogStartOffset = 10
+		}
+	}))
+	r := sourcetest.Go(t, l.src, l.rec)
+	wantText(t, l.rec.WaitFailed("topic", 0), "wanted position 0, but the log holds [10, 20): below the log's start")
+	r.MustStop()
+	if n := len(l.rec.Records("topic", 0)); n != 0 {
+		t.Errorf("%d records were delivered; none was expected", n)
+	}
 }

@@ -46,7 +46,7 @@ func (d *decoder) records(ctx context.Context, h *header, data []byte, c *chunk)
 		}
 		d.out.hold(c)
 		if len(*out) >= batchRecords {
-			d.next = r.Position + 1
+			d.next, d.nextEpoch = r.Position+1, h.epoch
 			if err := d.flush(ctx); err != nil {
 				return err
 			}

@@ -61,6 +61,8 @@ type recordSet struct {
 // decoded says how far a record set reached.
 type decoded struct {
 	next source.Position // the position to fetch next
+	// epoch is the leader's when what stands before next was written; -1 where nothing was read or it is unknown.
+	epoch int32
 	// needs is the size of a first batch that did not fit into the answer; 0 where something whole was read.
 	needs int
 }
@@ -77,7 +79,10 @@ type decoder struct {
 	arena   *chunk // where small record batches are decompressed side by side
 	next    source.Position
 	emitted source.Position
-	aborts  abortFilter
+	// Leader epochs of what stands before next and before emitted.
+	nextEpoch, emittedEpoch int32
+
+	aborts abortFilter
 }
 
 func newDecoder(maxBatch int, b *budget, emit func(context.Context, *source.Batch) error) *decoder {
@@ -88,6 +93,7 @@ func newDecoder(maxBatch int, b *budget, emit func(context.Context, *source.Batc
 // emit's or a *RecordError.
 func (d *decoder) decode(ctx context.Context, set *recordSet) (decoded, error) {
 	d.set, d.next, d.emitted = set, set.from, set.from
+	d.nextEpoch, d.emittedEpoch = -1, -1
 	d.aborts.reset(set.aborted)
 	defer d.reset()
 	var res decoded
@@ -109,7 +115,7 @@ func (d *decoder) decode(ctx context.Context, set *recordSet) (decoded, error) {
 		b = b[size:]
 	}
 	err := d.flush(ctx)
-	res.next = d.emitted
+	res.next, res.epoch = d.emitted, d.emittedEpoch
 	return res, err
 }
 
@@ -120,7 +126,7 @@ func (d *decoder) failed(ctx context.Context, res decoded, err error) (decoded, 
 			err = ferr
 		}
 	}
-	res.next = d.emitted
+	res.next, res.epoch = d.emitted, d.emittedEpoch
 	return res, err
 }
 
@@ -162,9 +168,18 @@ func (d *decoder) batchSize(b []byte) (int, error) {
 	return size, nil
 }
 
+// firstOffset is where a record set begins; -1 where it is too short to say.
+func firstOffset(b []byte) int64 {
+	if len(b) < batchPrefix {
+		return -1
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
 // header is the part of a batch's header that matters here.
 type header struct {
 	base, last        int64
+	epoch             int32
 	attributes        uint16
 	baseTime, maxTime int64
 	producer          int64
@@ -175,6 +190,7 @@ type header struct {
 func (d *decoder) batch(ctx context.Context, b []byte, left int) error {
 	h := header{
 		base:       int64(binary.BigEndian.Uint64(b)),
+		epoch:      int32(binary.BigEndian.Uint32(b[12:])),
 		attributes: binary.BigEndian.Uint16(b[21:]),
 		baseTime:   int64(binary.BigEndian.Uint64(b[27:])),
 		maxTime:    int64(binary.BigEndian.Uint64(b[35:])),
@@ -204,7 +220,7 @@ func (d *decoder) batch(ctx context.Context, b []byte, left int) error {
 			return err
 		}
 	}
-	d.next = source.Position(h.last) + 1
+	d.next, d.nextEpoch = source.Position(h.last)+1, h.epoch
 	if d.out != nil && (len(d.out.batch.Records) >= batchRecords || d.out.batch.Bytes >= batchBytes) {
 		return d.flush(ctx)
 	}
@@ -306,6 +322,6 @@ func (d *decoder) flush(ctx context.Context) error {
 		batch.Release()
 		return err
 	}
-	d.emitted = d.next
+	d.emitted, d.emittedEpoch = d.next, d.nextEpoch
 	return nil
 }

@@ -145,11 +145,23 @@ func (w *wireReader) uuid() (id topicID) {
 }
 
 // tags skips the tagged fields at the end of a flexible structure.
-func (w *wireReader) tags() {
+func (w *wireReader) tags() { w.tagged(func(uint64) {}) }
+
+// tagged reads the tagged fields at the end of a flexible structure. f may read from each; what it leaves is skipped.
+func (w *wireReader) tagged(f func(tag uint64)) {
 	n := w.length(int64(min(w.uvarint(), 1<<31)), 2)
 	for i := 0; i < n && w.err == nil; i++ {
-		w.uvarint()
-		w.skip(w.length(int64(min(w.uvarint(), 1<<31)), 1))
+		tag := w.uvarint()
+		size := w.length(int64(min(w.uvarint(), 1<<31)), 1)
+		if w.err != nil {
+			return
+		}
+		end := w.remain - size
+		f(tag)
+		if w.err == nil && w.remain < end {
+			w.fail(errors.New("a tagged field is shorter than what it holds"))
+		}
+		w.skip(w.remain - end)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/stormfloe/floe/source"
 )
 
 func reader(b []byte) *wireReader { return &wireReader{r: bytes.NewReader(b), remain: len(b)} }
@@ -77,7 +79,7 @@ func TestMetadataRequestIsReadByOthers(t *testing.T) {
 func TestFetchRequestIsReadByOthers(t *testing.T) {
 	q := fetchRequest{maxWaitMs: 500, minBytes: 1, maxBytes: 1 << 20, committed: true, rack: "r1", partitions: []fetchPartition{
 		{topic: "a", id: topicID{1}, part: 0, epoch: 3, offset: 10, maxBytes: 100},
-		{topic: "a", id: topicID{1}, part: 5, epoch: -1, offset: 11, maxBytes: 101},
+		{topic: "a", id: topicID{1}, part: 5, epoch: -1, offset: 11, read: 7, maxBytes: 101},
 		{topic: "b", id: topicID{2}, part: 1, epoch: 4, offset: 12, maxBytes: 102},
 	}}
 	for version := int16(fetchMinVersion); version <= fetchWithIDs; version++ {
@@ -97,7 +99,7 @@ func TestFetchRequestIsReadByOthers(t *testing.T) {
 			t.Fatalf("version %d: read as %+v", version, r)
 		}
 		p := r.Topics[0].Partitions[1]
-		if p.Partition != 5 || p.FetchOffset != 11 || p.PartitionMaxBytes != 101 {
+		if version >= 12 && p.LastFetchedEpoch != 7 || p.Partition != 5 || p.FetchOffset != 11 || p.PartitionMaxBytes != 101 {
 			t.Errorf("version %d: partition read as %+v", version, p)
 		}
 		if version >= 13 && r.Topics[1].TopicID != [16]byte{2} || version < 13 && r.Topics[1].Topic != "b" {
@@ -108,7 +110,7 @@ func TestFetchRequestIsReadByOthers(t *testing.T) {
 
 // The bytes of a small request, so that a change of the encoding shows.
 func TestFetchRequestGolden(t *testing.T) {
-	q := fetchRequest{maxWaitMs: 500, minBytes: 1, maxBytes: 1024, partitions: []fetchPartition{{topic: "t", id: topicID{0xaa}, part: 1, epoch: 2, offset: 3, maxBytes: 4}}}
+	q := fetchRequest{maxWaitMs: 500, minBytes: 1, maxBytes: 1024, partitions: []fetchPartition{{topic: "t", id: topicID{0xaa}, part: 1, epoch: 2, offset: 3, read: -1, maxBytes: 4}}}
 	var w wireWriter
 	const want = "0000006a0001000d00000009000163" + "00" + "ffffffff000001f40000000100000400" + "00" + "00000000ffffffff" +
 		"02aa000000000000000000000000000000" + "02000000010000000200000000000000" + "03ffffffffffffffffffffffff00000004" + "00" + "00" + "01" + "01" + "00"
@@ -125,8 +127,10 @@ func sampleFetch(version int16, records []byte) []byte {
 	p.Partition, p.HighWatermark, p.LastStableOffset, p.LogStartOffset = 4, 100, 90, 10
 	p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 7, FirstOffset: 20}}
 	p.PreferredReadReplica, p.RecordBatches = 2, records
+	p.UnknownTags.Set(9, []byte("a field from the future"))
 	q := kmsg.NewFetchResponseTopicPartition()
 	q.Partition, q.ErrorCode = 5, 1
+	q.DivergingEpoch.Epoch, q.DivergingEpoch.EndOffset = 3, 77
 	r.Topics = []kmsg.FetchResponseTopic{{Topic: "topic", TopicID: [16]byte{9}, Partitions: []kmsg.FetchResponseTopicPartition{p, q}}}
 	return response(r, version >= 12)
 }
@@ -149,7 +153,11 @@ func TestReadFetch(t *testing.T) {
 		if version >= 13 && a.id != (topicID{9}) || version < 13 && a.topic != "topic" {
 			t.Errorf("version %d: topic of %+v", version, a)
 		}
-		if b := got[1]; b.part != 5 || b.err != 1 || b.raw != nil || b.aborted != nil {
+		cutOff := source.Position(-1)
+		if version >= 12 {
+			cutOff = 77
+		}
+		if b := got[1]; b.part != 5 || b.err != 1 || b.raw != nil || b.aborted != nil || b.cutOff != cutOff || a.cutOff != -1 {
 			t.Errorf("version %d: %+v", version, b)
 		}
 	}
