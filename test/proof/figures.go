@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -66,14 +68,25 @@ func (c *counters) add(f func(*Figures)) {
 	f(&c.mu.f)
 }
 
-// find notes a finding.
+// find notes a finding; a kind of "" was counted already.
 func (c *counters) find(kind, text string) {
 	c.add(func(f *Figures) {
-		f.Found[kind]++
+		if kind != "" {
+			f.Found[kind]++
+		}
 		if len(f.Findings) < 100 {
 			f.Findings = append(f.Findings, text)
 		}
 	})
+}
+
+// save writes the figures to a file, for a soak that is looked at while it runs, or that is cut short.
+func (f Figures) save(path string) error {
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
 // now is a copy.

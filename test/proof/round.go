@@ -131,9 +131,9 @@ func (r *round) launch(i int, args ...string) error {
 	return nil
 }
 
-// found counts a finding, says it and ends the round.
+// found counts a finding, says it and ends the round. A kind of "" was counted already.
 func (r *round) found(kind, text string) {
-	text = fmt.Sprintf("round %d, %s: %s", r.n, kind, text)
+	text = strings.TrimSpace(fmt.Sprintf("round %d after %d kills, %s", r.n, r.killed, kind)) + ": " + text
 	r.count.find(kind, text)
 	r.c.logf("FOUND %s", text)
 	r.fail(errFound)
@@ -298,19 +298,20 @@ func (r *round) check(ctx context.Context, cfg *config.Config, produced func() P
 	r.c.logf("round %d after %d kills: %s (checked in %s)", r.n, r.killed, report, time.Since(began).Round(10*time.Millisecond))
 	r.progress = r.progress.Add(time.Since(began)) // no fault and no look in this time
 	r.count.add(func(f *Figures) { f.Checks++ })
+	if whole {
+		r.sum(tbl, p, report)
+	}
 	if report.Err() == nil {
-		if whole {
-			r.sum(tbl, p, report)
-		}
 		return nil
 	}
 	for kind, n := range report.Count {
 		r.count.add(func(f *Figures) { f.Found[string(kind)] += n })
 	}
-	if whole {
-		r.sum(tbl, p, report)
+	text := report.String()
+	for _, f := range report.Findings[:min(len(report.Findings), 20)] {
+		text += "\n" + f.String()
 	}
-	r.found("check", fmt.Sprintf("%v", report.Err()))
+	r.found("", text)
 	return errFound
 }
 

@@ -73,6 +73,18 @@ type soak struct {
 	direct map[string]string
 	// proxy is nil where there is none.
 	proxy *proxy
+	began time.Time
+}
+
+// figures are those of now.
+func (s *soak) figures() Figures {
+	s.count.add(func(f *Figures) {
+		f.Seconds = time.Since(s.began).Seconds()
+		if s.proxy != nil {
+			f.Proxied = s.proxy.counts()
+		}
+	})
+	return s.count.now()
 }
 
 // soakCommand is `proof soak`.
@@ -88,15 +100,9 @@ func soakCommand(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	s.began = time.Now()
 	err = s.run(ctx)
-	s.count.add(func(f *Figures) {
-		f.Seconds = time.Since(began).Seconds()
-		if s.proxy != nil {
-			f.Proxied = s.proxy.counts()
-		}
-	})
-	f := s.count.now()
+	f := s.figures()
 	clean := err == nil && len(f.Findings) == 0
 	tidy(clean)
 	if o.json {
@@ -201,7 +207,11 @@ func (s *soak) run(ctx context.Context) error {
 			return fmt.Errorf("round %d: %w", n, err)
 		}
 		done += kills
-		if f := s.count.now(); len(f.Findings) > 0 {
+		f := s.figures()
+		if err := f.save(filepath.Join(s.o.dir, "figures.json")); err != nil {
+			return err
+		}
+		if len(f.Findings) > 0 {
 			return nil
 		}
 	}
