@@ -48,9 +48,9 @@ type worker struct {
 	resumeAt, failingSince time.Time
 	failures               int
 	works                  bool
-	// stale and foreign count rewinds in a row without a commit landed between: all, and those that another instance
-	// caused.
-	stale, foreign int
+	// stale counts rewinds in a row without a commit landed between. foreign counts batches that another instance committed
+	// in our stead, up to what this worker bears; own are our commits since.
+	stale, foreign, bears, own int
 	// gapped are partitions of which a batch was dropped because it did not join up, and nothing has joined up since.
 	gapped map[source.Partition]struct{}
 	// table is the metadata that was last given to the task.
@@ -116,6 +116,7 @@ func newWorker(r *run, i int) (*worker, error) {
 		flights:  map[*flight]struct{}{},
 		gapped:   map[source.Partition]struct{}{},
 		epoch:    1,
+		bears:    minForeign + rand.IntN(maxForeign-minForeign),
 	}, nil
 }
 

@@ -13,9 +13,14 @@ import (
 	"github.com/stormfloe/floe/source"
 )
 
-// maxForeign is how many rewinds in a row, each caused by a commit of another instance and without a commit of our own
-// landed between, are taken before the topology stops: replicas settle after one.
-const maxForeign = 5
+// Another instance that commits what this one has written is a replica that took the partition over, and settles with the
+// next assignment, or a second deployment under the same name. Two of those cost each other half the work, for ever, also
+// where their commits land in turn: so a commit of our own does not begin the count anew, only settledAfter of them in a
+// row do, or a new assignment. How often is borne is chosen at random, so that only one of two gives way.
+const (
+	minForeign, maxForeign = 5, 25
+	settledAfter           = 20
+)
 
 // open adds partitions, or sets those that are there to other positions. What is open is sealed first, because the task
 // drops it when its set changes.
@@ -25,6 +30,7 @@ func (w *worker) openAt(life context.Context, ps map[source.Partition]source.Pos
 	for p, pos := range ps {
 		w.at[p] = &track{read: pos, sealed: pos, held: pos, reopenedAt: now}
 	}
+	w.foreign = 0
 	w.openTask(life)
 }
 
@@ -128,7 +134,10 @@ func (w *worker) forget(f *flight) {
 // wrote the same ranges; whether what is in flight behind it still joins up, the committer will say.
 func (w *worker) landed(a answer) {
 	if a.o.Verdict == committer.Landed {
-		w.stale, w.foreign = 0, 0
+		w.stale = 0
+		if w.own++; w.own >= settledAfter {
+			w.foreign = 0
+		}
 	}
 	if a.f.epoch == w.epoch {
 		for _, rg := range a.f.ranges {
@@ -142,6 +151,21 @@ func (w *worker) landed(a answer) {
 	case w.r.landed <- struct{}{}:
 	default:
 	}
+	w.crossed(a)
+}
+
+// crossed counts what another instance has committed in our stead. It reports whether it was too often.
+func (w *worker) crossed(a answer) bool {
+	if !a.o.Foreign || !w.owns(a.f) {
+		return false
+	}
+	w.own = 0
+	if w.foreign++; w.foreign < w.bears {
+		return false
+	}
+	w.halt(fmt.Errorf("%d times another instance under the topology name %q has committed what this one had "+
+		"written. Two deployments run under one name: give one of them another name", w.foreign, w.r.cfg.Name))
+	return true
 }
 
 // reread rewinds the worker, once for all batches of an epoch.
@@ -149,12 +173,7 @@ func (w *worker) reread(life context.Context, a answer) {
 	if a.f.epoch != w.epoch {
 		return
 	}
-	if a.o.Foreign && w.owns(a.f) {
-		w.foreign++
-	}
-	if w.foreign >= maxForeign {
-		w.halt(fmt.Errorf("%d times in a row another instance under the topology name %q has committed what this one had "+
-			"written. Two deployments run under one name: give one of them another name", w.foreign, w.r.cfg.Name))
+	if w.crossed(a) {
 		return
 	}
 	w.r.log.Warn("a sealed batch is stale, going back to the table's positions", "task", w.name,

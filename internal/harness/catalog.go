@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
@@ -216,12 +218,18 @@ func (c *Catalog) Replace() error {
 		table.NewSetSnapshotRefUpdate(table.MainBranch, next.SnapshotID, table.BranchRef, -1, -1, -1))
 }
 
-// Recreate drops the table and makes it again, empty, with another UUID.
+// Recreate drops the table and makes it again at the same place, empty, with another UUID.
 func (c *Catalog) Recreate() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sp := c.mu.meta.PartitionSpec()
-	meta, err := table.NewMetadata(c.mu.meta.CurrentSchema(), &sp, table.UnsortedSortOrder, c.mu.meta.Location(), nil)
+	props := iceberg.Properties{}
+	for k, v := range c.mu.meta.Properties() {
+		if !strings.HasPrefix(k, "storm.") {
+			props[k] = v
+		}
+	}
+	meta, err := table.NewMetadata(c.mu.meta.CurrentSchema(), &sp, table.UnsortedSortOrder, c.mu.meta.Location(), props)
 	if err != nil {
 		return err
 	}

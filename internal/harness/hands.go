@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/fault"
+	"github.com/stormfloe/floe/source"
 )
 
 // What other engines, their maintenance and people do to the table. Each is one commit of somebody else, made on the head of
@@ -202,4 +208,43 @@ func (w *World) FirstProperty(name string) (string, error) {
 		}
 	}
 	return m.Properties()[name], nil
+}
+
+// SetPositions is a person's answer to a topology that stops and asks (floe positions set).
+func (w *World) SetPositions(ctx context.Context, topology string, at map[source.Partition]source.Position) error {
+	c, err := committer.New(committer.Config{Topology: topology, Logger: slog.New(slog.DiscardHandler)}, w.Loader(fault.New(nil)), nil)
+	if err != nil {
+		return err
+	}
+	var stop *committer.StopError
+	if _, err := c.Load(ctx); err != nil && !errors.As(err, &stop) {
+		return err
+	}
+	_, err = c.Set(ctx, at)
+	return err
+}
+
+// PositionsAt are a topology's positions as a snapshot carries them, by its id in decimal.
+func (w *World) PositionsAt(snapshot, topology string) (map[source.Partition]source.Position, error) {
+	id, err := strconv.ParseInt(snapshot, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	m := w.Catalog.Metadata()
+	meta, err := table.UpdateTableMetadata(m, []table.Update{
+		table.NewRemovePropertiesUpdate([]string{"storm.iceberg.positions.main"}),
+		table.NewSetSnapshotRefUpdate(table.MainBranch, id, table.BranchRef, -1, -1, -1)}, w.Catalog.MetadataLocation())
+	if err != nil {
+		return nil, err
+	}
+	c, err := committer.New(committer.Config{Topology: topology}, fixed{w.Catalog.at(meta, w.Catalog.MetadataLocation())}, nil)
+	if err != nil {
+		return nil, err
+	}
+	ps, err := c.Load(context.Background())
+	out := map[source.Partition]source.Position{}
+	for p, pr := range ps.At {
+		out[p] = pr.Next
+	}
+	return out, err
 }
