@@ -22,6 +22,7 @@ func checkCommand(ctx context.Context, c *call) error {
 	fs := c.flags("check", "compares the table of a configuration of floe run, and each snapshot of its branch, with what was produced into its topic")
 	truth := fs.String("truth", "truth.json", "the pattern that produce or soak has written")
 	partial := fs.Bool("partial", false, "the table need not have reached the end of what was produced")
+	byHand := fs.Bool("set-by-hand", false, "somebody may have used floe positions set: what that skips is not lost, what it makes floe read again not doubled")
 	asJSON := fs.Bool("json", false, "print the report as one JSON object")
 	rest, err := c.parse(fs)
 	if err != nil {
@@ -41,7 +42,7 @@ func checkCommand(ctx context.Context, c *call) error {
 	if err != nil {
 		return errors.New(cfg.Redact(err.Error()))
 	}
-	report, err := checkTable(ctx, tbl, p, cfg.Name, cfg.Committer.Branch, !*partial)
+	report, err := checkTable(ctx, tbl, cfg, p, proof.Options{Whole: !*partial, SetByHand: *byHand})
 	if err != nil {
 		return errors.New(cfg.Redact(err.Error()))
 	}
@@ -72,9 +73,10 @@ func lookAt(ctx context.Context, cfg *config.Config) (*table.Table, error) {
 	return t.Look(ctx)
 }
 
-func checkTable(ctx context.Context, tbl *table.Table, p Pattern, topology, branch string, whole bool) (*proof.Report, error) {
-	r, err := proof.Check(ctx, tbl, p, proof.Options{Topologies: []string{topology}, Topic: p.Topic, Partitions: int(p.Partitions),
-		Branch: branch, Whole: whole})
+// checkTable fills in what the configuration and the pattern say.
+func checkTable(ctx context.Context, tbl *table.Table, cfg *config.Config, p Pattern, o proof.Options) (*proof.Report, error) {
+	o.Topologies, o.Topic, o.Partitions, o.Branch = []string{cfg.Name}, p.Topic, int(p.Partitions), cfg.Committer.Branch
+	r, err := proof.Check(ctx, tbl, p, o)
 	if err != nil {
 		return nil, fmt.Errorf("check the table: %w", err)
 	}

@@ -34,6 +34,8 @@ type round struct {
 	// foreign says that another engine works on the table, too; hands is its work under way.
 	foreign bool
 	hands   sync.WaitGroup
+	// cache keeps what the files hold that an earlier check has read.
+	cache proof.Cache
 }
 
 // errFound ends a round in which something was found.
@@ -291,7 +293,11 @@ func (r *round) check(ctx context.Context, cfg *config.Config, produced func() P
 		return err
 	}
 	p := produced()
-	report, err := checkTable(ctx, tbl, p, cfg.Name, cfg.Committer.Branch, whole)
+	o := proof.Options{Whole: whole, Cache: &r.cache}
+	if whole {
+		o.Cache = nil // everything is read once more
+	}
+	report, err := checkTable(ctx, tbl, cfg, p, o)
 	if err != nil {
 		return err
 	}
