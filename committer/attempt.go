@@ -44,6 +44,11 @@ func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table
 var errNotShown = errors.New("the catalog answered with a table that does not hold the commit; " +
 	"write its own address, the one that a redirect leads to, and let no cache stand before it")
 
+// errNotMoved is a conflict that the table does not bear out, a second time: a cache gives the looks an old table, or what
+// answers is not the catalog. It is not waited out in silence.
+var errNotMoved = errors.New("the catalog refuses it as if the table had moved on, and each look shows the same table; " +
+	"does a cache stand before the catalog?")
+
 // shows says whether the branch, as the answer to a commit gives it, holds the commit: at its head, or below what others
 // have committed since.
 func (c *Committer) shows(tbl *table.Table, id uuid.UUID) bool {

@@ -141,6 +141,9 @@ func (c *Committer) moveHeld(ctx context.Context, want func(*view) (map[source.P
 		default:
 			refusals = 0
 			c.obs.Outcome("refused")
+			if last == protocol.Moved && on == v.tbl.MetadataLocation() {
+				c.suffer(fmt.Errorf("record positions: %w: %w", errNotMoved, err))
+			}
 		}
 		if a != protocol.NotSent {
 			last, on, words = a, v.tbl.MetadataLocation(), err

@@ -276,6 +276,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 		c.suffer(err)
 		return false, nil
 	}
+	still := g.last == protocol.Moved && g.on == v.tbl.MetadataLocation()
 	g.last, g.err, g.on = a, err, v.tbl.MetadataLocation()
 	if g.refusals++; a != protocol.Refused {
 		g.refusals = 0
@@ -293,6 +294,9 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 		return true, c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
 	case protocol.Moved:
 		c.obs.Outcome("refused")
+		if still {
+			c.suffer(fmt.Errorf("commit: %w: %w", errNotMoved, err))
+		}
 	case protocol.Refused:
 		c.obs.Outcome("refused")
 		c.suffer(fmt.Errorf("commit is refused: %w", err))
