@@ -66,6 +66,8 @@ func TestFaultsAtCommits(t *testing.T) { overall(t, faultproxy.Commit, commitFau
 // TestFaultsAtLoads is the same for the looks at the table.
 func TestFaultsAtLoads(t *testing.T) { overall(t, faultproxy.Load, loadFaults) }
 
+var slack = map[faultproxy.Route]int{faultproxy.Load: 5}
+
 func overall(t *testing.T, route faultproxy.Route, faults []string) {
 	if !*every {
 		t.Skip("part of the long tier: go test ./internal/faultproxy -args -every")
@@ -86,7 +88,8 @@ func overall(t *testing.T, route faultproxy.Route, faults []string) {
 	for _, f := range faults {
 		name, refusal := strings.CutSuffix(f, "!")
 		t.Run(name, func(t *testing.T) {
-			for nth := 1; nth <= plain; nth++ {
+			// How often a run looks depends on how its goroutines meet; the last few are not sure to come.
+			for nth := 1; nth <= plain-slack[route]; nth++ {
 				for _, late := range lateness(name) {
 					runs++
 					run(t, fmt.Sprintf("%s:%s:#%d", route, name, nth), late, 1, refusal && nth == 1)
