@@ -19,7 +19,7 @@ func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snap
 	}
 	var held []*item
 	for _, it := range g.items {
-		if len(it.ranges) > 0 && protocol.Judge(next, it.ranges) != protocol.AlreadyThere {
+		if !protocol.Held(next, it.ranges) {
 			g.stale = append(g.stale, it)
 			continue
 		}

@@ -109,7 +109,7 @@ func (c *Committer) moveHeld(ctx context.Context, want func(*view) (map[source.P
 			if last == protocol.Refused && on != v.tbl.MetadataLocation() && refusals < maxRefusals {
 				last = protocol.Moved
 			}
-			switch protocol.AfterLook(last, v.hist.See(id.String())) {
+			switch protocol.AfterLook(last, v.hist.See(id.String(), v.hist.Last)) {
 			case protocol.Settled:
 				c.obs.Outcome("settled_landed")
 				c.relieve()

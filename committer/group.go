@@ -40,6 +40,8 @@ type group struct {
 	noted int
 	// adopted says that it is an entry of an earlier life: it is not written again, and its files are looked at first.
 	adopted bool
+	// since is the table's last sequence number before the first attempt, or less.
+	since int64
 	// last is what the last attempt's answer said, err its words, on the metadata it was made on.
 	last protocol.Answer
 	err  error
@@ -105,13 +107,14 @@ func (c *Committer) settled(ctx context.Context, g *group, v *view) (bool, error
 		// What was refused was stale: a server may call that a bad request. Only a refusal of what is newest counts.
 		a = protocol.Moved
 	}
-	switch protocol.AfterLook(a, v.hist.See(g.id.String())) {
+	seen := v.hist.See(g.id.String(), g.since)
+	switch protocol.AfterLook(a, seen) {
 	case protocol.Settled:
 		c.obs.Outcome("settled_landed")
 		g.unsure = true
-		return true, c.landed(ctx, g, v.tbl, v.hist.See(g.id.String()).Snapshot, v.at)
+		return true, c.landed(ctx, g, v.tbl, seen.Snapshot, v.at)
 	case protocol.Never:
-		c.log.Warn("commit landed and was rolled back; its records are read again", "commit_id", g.id)
+		c.log.Warn("commit landed and was rolled back, or may have been and has expired; its records are read again", "commit_id", g.id)
 		g.stale, g.items = append(g.stale, g.items...), nil
 		c.answerStale(g, v.at)
 	case protocol.GiveBack:
@@ -266,6 +269,9 @@ func (c *Committer) note(ctx context.Context, g *group, v *view) {
 func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error) {
 	if g.first.IsZero() {
 		g.first = c.cfg.Now()
+		if !g.adopted {
+			g.since = v.hist.Last
+		}
 	}
 	ch := change{id: g.id, at: c.after(g, v)}
 	for _, it := range g.items {

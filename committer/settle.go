@@ -121,7 +121,7 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 		return 0, err
 	}
 	fate, fates := protocol.JudgeEntry(facts, v.next(), func(rs []source.Range) bool {
-		return protocol.Low(v.hist, rs, v.positionsIn(c.cfg.Topology))
+		return protocol.Low(v.hist, v.hist.Since(e.Group.BaseSnapshot), rs, v.positionsIn(c.cfg.Topology))
 	})
 	log := c.log.With("entry", e.Path)
 	switch fate {
@@ -139,7 +139,7 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 		}
 		c.walDo(ctx, "delete", func(ctx context.Context) error { return c.wal.Delete(ctx, v.tbl, e.Path) })
 	case protocol.Adopt:
-		return c.adopt(ctx, e, fates)
+		return c.adopt(ctx, v, e, fates)
 	default:
 		c.abandon(ctx, v, e, fate, fates)
 	}
@@ -163,7 +163,7 @@ func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (pro
 	g := e.Group
 	f := protocol.Entry{
 		Readable: true, SameTable: g.TableUUID == v.uuid,
-		Seen: v.hist.See(g.CommitID.String()), Grace: c.cfg.Grace,
+		Seen: v.hist.See(g.CommitID.String(), v.hist.Since(g.BaseSnapshot)), Grace: c.cfg.Grace,
 	}
 	written := e.ModifiedAt
 	if g.CreatedAt.After(written) {
@@ -187,8 +187,8 @@ func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (pro
 }
 
 // adopt commits the batches of an entry that join up, under its own commit id.
-func (c *Committer) adopt(ctx context.Context, e descriptor.Entry, fates []protocol.BatchFate) (protocol.EntryFate, error) {
-	g := &group{id: e.Group.CommitID, entry: e.Path, adopted: true}
+func (c *Committer) adopt(ctx context.Context, v *view, e descriptor.Entry, fates []protocol.BatchFate) (protocol.EntryFate, error) {
+	g := &group{id: e.Group.CommitID, entry: e.Path, adopted: true, since: v.hist.Since(e.Group.BaseSnapshot)}
 	for i, d := range e.Group.Descriptors {
 		if fates[i] == protocol.BatchAdopt {
 			g.items = append(g.items, &item{Submission: Submission{Descriptor: d}, ranges: rangesOf(d), since: time.Now()})

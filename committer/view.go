@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -119,8 +118,10 @@ func (c *Committer) sameTable(tbl *table.Table) error {
 
 // history takes from the metadata what the protocol wants to know.
 func (c *Committer) history(m table.Metadata, parse func(string) *value) (*protocol.History, error) {
-	h := &protocol.History{Snapshots: map[int64]protocol.Snapshot{}, NoProperty: c.cfg.NoProperty}
-	addSnapshots(h, m, true)
+	h := &protocol.History{Snapshots: map[int64]protocol.Snapshot{}, NoProperty: c.cfg.NoProperty, Last: m.LastSequenceNumber()}
+	for _, s := range snapshotsOf(m) {
+		h.Snapshots[s.ID] = s
+	}
 	for name, ref := range m.Refs() {
 		if name == c.cfg.Branch {
 			if ref.SnapshotRefType != table.BranchRef {
@@ -157,13 +158,10 @@ func (c *Committer) history(m table.Metadata, parse func(string) *value) (*proto
 	return h, nil
 }
 
-// addSnapshots adds what m knows and h does not.
-func addSnapshots(h *protocol.History, m table.Metadata, retained bool) {
+// snapshotsOf is what m knows of snapshots.
+func snapshotsOf(m table.Metadata) (out []protocol.Snapshot) {
 	for _, s := range m.Snapshots() {
-		if _, ok := h.Snapshots[s.SnapshotID]; ok {
-			continue
-		}
-		x := protocol.Snapshot{ID: s.SnapshotID, Parent: s.ParentSnapshotID, Sequence: s.SequenceNumber, Retained: retained}
+		x := protocol.Snapshot{ID: s.SnapshotID, Parent: s.ParentSnapshotID, Sequence: s.SequenceNumber, Retained: true}
 		if s.Summary != nil {
 			p := s.Summary.Properties
 			x.CommitID, x.Topology, x.Instance = p[keyCommitID], p[keyTopology], p[keyInstance]
@@ -172,41 +170,32 @@ func addSnapshots(h *protocol.History, m table.Metadata, retained bool) {
 				x.PickedFrom = &id
 			}
 		}
-		h.Snapshots[s.SnapshotID] = x
+		out = append(out, x)
 	}
+	return out
 }
 
 // find asks the protocol, and reads earlier metadata files as far back as it wants.
 func (c *Committer) find(ctx context.Context, tbl *table.Table, h *protocol.History) (protocol.Found, error) {
-	f := protocol.Find(h, c.cfg.Topology)
-	if f.Place != protocol.Older {
-		return f, nil
-	}
 	var log []string
 	for e := range tbl.Metadata().PreviousFiles() {
 		log = append(log, e.MetadataFile)
 	}
-	for _, path := range slices.Backward(log) {
+	return protocol.Search(h, c.cfg.Topology, func() ([]protocol.Snapshot, bool, error) {
+		if len(log) == 0 {
+			return nil, false, nil
+		}
+		path := log[len(log)-1]
+		log = log[:len(log)-1]
 		if err := ctx.Err(); err != nil {
-			return f, err
+			return nil, true, err
 		}
 		m, err := c.olderMetadata(ctx, tbl, path)
-		if err != nil {
-			return f, err
+		if err != nil || m == nil || m.TableUUID() != tbl.Metadata().TableUUID() {
+			return nil, true, err
 		}
-		if m == nil || m.TableUUID() != tbl.Metadata().TableUUID() {
-			continue
-		}
-		addSnapshots(h, m, false)
-		if _, ok := h.Snapshots[f.Need]; !ok {
-			continue
-		}
-		if f = protocol.Find(h, c.cfg.Topology); f.Place != protocol.Older {
-			return f, nil
-		}
-	}
-	h.LogRead = true
-	return protocol.Find(h, c.cfg.Topology), nil
+		return snapshotsOf(m), true, nil
+	})
 }
 
 // olderMetadata reads an earlier metadata file, nil where it is gone.

@@ -12,7 +12,7 @@ type Entry struct {
 	Readable bool
 	// SameTable says that it names this table's UUID.
 	SameTable bool
-	// Seen is where its commit id is.
+	// Seen is where its commit id is, Hidden by the base that it names.
 	Seen Sight
 	// Age since it was written, and Grace, the least age at which files are deleted.
 	Age, Grace time.Duration
@@ -83,7 +83,10 @@ func JudgeEntry(e Entry, at Positions, low func(ranges []source.Range) bool) (En
 		batches[i] = Batch{Ranges: b.Ranges}
 	}
 	// Without positions a batch can't be told from one that was redelivered and committed meanwhile: never adopted.
-	fates, _ := JudgeGroup(at, batches, func(i int) bool { return len(batches[i].Ranges) > 0 && e.Batches[i].Whole() })
+	// One that may have landed, been rolled back and expired is not adopted either: its files may be about to be deleted.
+	fates, _ := JudgeGroup(at, batches, func(i int) bool {
+		return !e.Seen.Hidden && len(batches[i].Ranges) > 0 && e.Batches[i].Whole()
+	})
 	out, result := make([]BatchFate, len(fates)), Abandon
 	for i := range fates {
 		out[i] = batchFate(fates[i], batches[i].Ranges, at, old, low)
@@ -111,8 +114,8 @@ func forget(old bool, n int) (EntryFate, []BatchFate) {
 
 // batchFate: files are deleted only if the table has passed one of the batch's own ranges, so that no attempt by anyone,
 // late or new, is contiguous any more; an unbroken walk down to a position at or below its start has shown every commit
-// since, and none of them was this one (its rows would then be live); and nobody's request can still be on its way. The
-// base that an entry names proves nothing: a later attempt had another.
+// since, and none of them was this one (its rows would then be live); and nobody's request can still be on its way. That
+// the head has left the base that an entry names proves nothing: a later attempt had another.
 func batchFate(f Fate, ranges []source.Range, at Positions, old bool, low func([]source.Range) bool) BatchFate {
 	switch {
 	case f == Commit:
@@ -149,8 +152,12 @@ func known(at Positions, ranges []source.Range) bool {
 
 // Low walks a branch over retained snapshots only and reports whether a position at or below the start of all ranges is
 // met: at a snapshot whose value has them there or does not have them yet, or at the root. at gives the topology's
-// positions in a value.
-func Low(h *History, ranges []source.Range, at func(value string) (Positions, bool)) bool {
+// positions in a value. since is the sequence number of what the first attempt was made on: a younger snapshot does not
+// count, for a person may have set positions lower above the commit that is looked for:
+//
+//	the commit lands, its answer is lost; a person sets the position back to its start; its records are committed again
+//	its snapshot expires; its rows are live, and the one above it has the position at its start
+func Low(h *History, since int64, ranges []source.Range, at func(value string) (Positions, bool)) bool {
 	if h.headless() {
 		return false // what looks like a root is where the catalog's memory ends
 	}
@@ -166,7 +173,7 @@ func Low(h *History, ranges []source.Range, at func(value string) (Positions, bo
 		if !ok {
 			return false
 		}
-		found = below(pos, ranges)
+		found = s.Sequence <= since && below(pos, ranges)
 		return !found
 	})
 	return found || root

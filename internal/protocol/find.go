@@ -65,7 +65,6 @@ func Find(h *History, topology string) Found {
 		}
 		return f.conclude(h, topology, true)
 	}
-	onLine := map[int64]bool{}
 	var picked []int64
 	for id := h.Head; id != nil; {
 		s, ok := h.Snapshots[*id]
@@ -80,7 +79,6 @@ func Find(h *History, topology string) Found {
 			}
 			break
 		}
-		onLine[s.ID] = true
 		if s.Value != "" {
 			f.Place, f.Value, f.Snapshot = AtSnapshot, s.Value, s.ID
 			f.Instance, f.Topology = s.Instance, s.Topology
@@ -96,11 +94,11 @@ func Find(h *History, topology string) Found {
 		return f
 	}
 	for _, id := range picked {
-		s, ok := h.Snapshots[id]
+		s, need := h.picked(id)
 		switch {
-		case !ok && !h.LogRead:
-			return Found{Place: Older, Need: id}
-		case ok && s.CommitID != "" && !onLine[id] && !h.Onto(id):
+		case need != 0 && !h.LogRead:
+			return Found{Place: Older, Need: need}
+		case need == 0 && s.CommitID != "":
 			f.doubt(s.Topology)
 			if s.Topology == topology {
 				f.Why = CherryPicked
@@ -108,6 +106,49 @@ func Find(h *History, topology string) Found {
 		}
 	}
 	return f.conclude(h, topology, false)
+}
+
+// picked gives the snapshot whose rows came onto the branch: what was cherry-picked may itself have been. need is the one
+// that would have to be known to tell.
+func (h *History) picked(id int64) (s Snapshot, need int64) {
+	for range len(h.Snapshots) + 1 { // whatever the summaries say, it ends
+		s, ok := h.Snapshots[id]
+		if !ok {
+			return s, id
+		}
+		if s.PickedFrom == nil {
+			return s, 0
+		}
+		id = *s.PickedFrom
+	}
+	return s, 0
+}
+
+// Search finds where a topology stands, reading as much of the table's past as that takes: older gives what the next
+// earlier metadata file tells, none where that file is gone, and false at the end of the log. What it tells is added to h.
+func Search(h *History, topology string, older func() (snapshots []Snapshot, ok bool, err error)) (Found, error) {
+	for {
+		f := Find(h, topology)
+		if f.Place != Older {
+			return f, nil
+		}
+		for {
+			if _, ok := h.Snapshots[f.Need]; ok || h.LogRead {
+				break
+			}
+			snapshots, ok, err := older()
+			if err != nil {
+				return f, err
+			}
+			h.LogRead = !ok
+			for _, s := range snapshots {
+				if _, ok := h.Snapshots[s.ID]; !ok {
+					s.Retained = false
+					h.Snapshots[s.ID] = s
+				}
+			}
+		}
+	}
 }
 
 // named gives the property that was written by the commit of this very snapshot.

@@ -98,6 +98,8 @@ func TestFindWalksTheBranch(t *testing.T) {
 
 		// Rows of 2 came onto the branch as 3, without their positions.
 		{"a cherry-picked commit of this topology: ask", hist(3, "1 =a", "2<1 =a !c", "3<1 ^2").own(2, "a"), Stop, "a", CherryPicked, 0},
+		{"also where what was picked had been picked itself", hist(5, "1 =a", "2<1 =a !c", "3<1 ^2", "4<1", "5<4 ^3").own(2, "a"), Stop, "a", CherryPicked, 0},
+		{"a picked one of which it can't be told is looked for", hist(5, "1 =a", "3<1 ^2", "4<1", "5<4 ^3").own(2, "a"), Older, "", 0, 2},
 		{"a cherry-picked snapshot of another engine", hist(3, "1 =a", "2<1", "3<1 ^2").own(1, "a"), AtSnapshot, "a", 0, 0},
 		{"one that can't be found any more is looked for", hist(3, "1 =a", "3<1 ^2").own(1, "a"), Older, "", 0, 2},
 		{"and taken for another engine's if nothing tells", hist(3, "1 =a", "3<1 ^2").own(1, "a").read(), AtSnapshot, "a", 0, 0},
@@ -193,11 +195,44 @@ func TestSeeFindsACommitOnTheBranchAndOffIt(t *testing.T) {
 		"x": {On: true, Snapshot: 1}, "z": {On: true, Snapshot: 3}, "y": {Off: true},
 		"w": {}, "v": {}, "": {},
 	} {
-		if got := h.See(id); got != want {
+		if got := h.See(id, 0); got != want {
 			t.Errorf("commit %q: %+v, want %+v", id, got, want)
 		}
 	}
-	if got := hist(3, "3<2", "2<1 !y x").See("y"); got != (Sight{On: true, Snapshot: 2}) {
+	if got := hist(3, "3<2", "2<1 !y x").See("y", 0); got != (Sight{On: true, Snapshot: 2}) {
 		t.Errorf("an expired snapshot on the branch is on it: %+v", got)
+	}
+}
+
+// The commit landed as 3 and its answer was lost; the branch was set back to 2; all but the head expired. Its files are
+// about to be deleted, and nothing tells of it but the number that is missing.
+func TestSeeKnowsThatSomethingIsOutOfSight(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		h    *History
+		last int64
+		base *int64
+		want bool
+	}{
+		{"all since is there", hist(3, "1", "2<1", "3<2"), 3, base(2), false},
+		{"what expired is older", hist(3, "2<1", "3<2"), 3, base(2), false},
+		{"one since has expired", hist(2, "1", "2<1"), 3, base(2), true},
+		{"one on another line has not", hist(2, "1", "2<1", "3<1"), 3, base(2), false},
+		{"one since is known from an earlier metadata file alone", hist(2, "1", "2<1", "3<2 x"), 3, base(2), true},
+		{"the base itself is unknown", hist(3, "3<2"), 3, base(2), true},
+		{"from an empty table", hist(2, "1", "2<1"), 2, nil, false},
+		{"from an empty table, and the first is gone", hist(2, "2<1"), 2, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.h.Last = c.last
+			if got := c.h.See("x", c.h.Since(c.base)).Hidden; got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	h := hist(7, "7")
+	h.LogLength, h.Last = 0, 7
+	if h.See("x", 5).Hidden {
+		t.Error("a catalog without a past hides everything, and nothing of it expires")
 	}
 }

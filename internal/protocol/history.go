@@ -36,6 +36,8 @@ type History struct {
 	Others []Property
 	// NoProperty says that floe writes none on this table: that there is none proves nothing.
 	NoProperty bool
+	// Last is the sequence number of the newest snapshot that was ever made, on whatever branch.
+	Last int64
 	// LogLength is the number of entries in the table's metadata log.
 	LogLength int
 	// LogRead says that all of the log has been read: nothing older can be asked for.
@@ -49,6 +51,9 @@ type History struct {
 type Sight struct {
 	// On: on the branch. Off: on a retained snapshot that is not on it.
 	On, Off bool
+	// Hidden: a snapshot that was made since the first attempt is out of sight. It may have been this commit's: landed, rolled
+	// back, and expired. Whoever let it expire may be about to delete its files.
+	Hidden bool
 	// Snapshot is where On was seen.
 	Snapshot int64
 }
@@ -65,8 +70,9 @@ func (h *History) line(f func(s Snapshot) bool) (root bool) {
 	return true
 }
 
-// See looks for a commit id. On the branch an expired snapshot counts (it was there); off it only a retained one does.
-func (h *History) See(commitID string) (seen Sight) {
+// See looks for a commit id. On the branch an expired snapshot counts (it was there); off it only a retained one does. since
+// is Last as it was before the first attempt, or less; negative where nobody knows.
+func (h *History) See(commitID string, since int64) (seen Sight) {
 	if commitID == "" {
 		return seen
 	}
@@ -83,16 +89,36 @@ func (h *History) See(commitID string) (seen Sight) {
 			seen.Off = true
 		}
 	}
+	seen.Hidden = h.hides(since)
 	return seen
 }
 
-// Onto reports whether the snapshot is on the branch's known line.
-func (h *History) Onto(id int64) (on bool) {
-	h.line(func(s Snapshot) bool {
-		on = s.ID == id
-		return !on
-	})
-	return on
+// hides reports whether a snapshot that was made later is not retained any more. Each takes the next sequence number of the
+// table, on whatever branch. A catalog without a past sets the table back as a whole, so that no expiry ever finds what
+// was left behind.
+func (h *History) hides(since int64) bool {
+	if h.headless() {
+		return false
+	}
+	left := h.Last - since
+	for _, s := range h.Snapshots {
+		if s.Retained && s.Sequence > since {
+			left--
+		}
+	}
+	return since < 0 || left > 0
+}
+
+// Since gives the sequence number of a snapshot that an attempt was made on, 0 for an empty table: whatever came of the
+// attempt has a higher one. Negative where it is not known any more.
+func (h *History) Since(base *int64) int64 {
+	if base == nil {
+		return 0
+	}
+	if s, ok := h.Snapshots[*base]; ok {
+		return s.Sequence
+	}
+	return -1
 }
 
 // headless says that the catalog shows the head alone, without a past: no parent, no metadata log, although it is not the

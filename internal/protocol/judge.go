@@ -48,6 +48,13 @@ func Judge(at Positions, ranges []source.Range) Fate {
 	return Reread
 }
 
+// Held says whether the positions cover a batch of a group whose commit id is on the branch. One that they do not cover was
+// not in the attempt that landed (an earlier life's entry that was adopted in part, say). A batch without ranges was, as
+// far as anybody can tell.
+func Held(at Positions, ranges []source.Range) bool {
+	return len(ranges) == 0 || Judge(at, ranges) == AlreadyThere
+}
+
 // Owner is whose a batch is: a writer, in one of its lives. The zero Owner is nobody, and each batch of it stands for
 // itself.
 type Owner struct {
@@ -117,7 +124,13 @@ const (
 	// Settled says: the commit id is on the branch. It landed.
 	Settled Next = iota + 1
 	// Never says: the commit id is on a retained snapshot off the branch: it landed and was rolled back. The expiry of that
-	// snapshot may delete its files, so they are never used again: everything is read again.
+	// snapshot may delete its files, so they are never used again: everything is read again. The same where it may have
+	// been, and that snapshot has expired already:
+	//
+	//	the commit lands, its answer is lost; the branch is set back to before it
+	//	all but the head expire; the metadata no longer tells of the commit, and its files are about to be deleted
+	//	the same files, which are still there, are committed once more
+	//	they are deleted
 	Never
 	// Again says: judge each batch afresh and try those that may be committed, with the same files and commit id, pinned to
 	// the head just seen: a late first attempt and this one can then never both land. Those that the positions have
@@ -133,7 +146,7 @@ func AfterLook(a Answer, seen Sight) Next {
 	switch {
 	case a == Landed || seen.On:
 		return Settled
-	case seen.Off:
+	case seen.Off || seen.Hidden:
 		return Never
 	case a == Refused:
 		return GiveBack

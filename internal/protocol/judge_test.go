@@ -86,12 +86,12 @@ func TestJudgeGroupInOrderOnWhatTheOnesBeforeLeave(t *testing.T) {
 
 func TestAfterLookBelievesWhatItSees(t *testing.T) {
 	for _, a := range []Answer{Landed, Moved, Refused, NotSent, Unknown} {
-		for _, s := range []Sight{{}, {On: true}, {Off: true}, {On: true, Off: true}} {
+		for _, s := range []Sight{{}, {On: true}, {Off: true}, {On: true, Off: true}, {Hidden: true}, {On: true, Hidden: true}} {
 			want := Again
 			switch {
 			case s.On || a == Landed:
 				want = Settled
-			case s.Off:
+			case s.Off || s.Hidden:
 				want = Never
 			case a == Refused:
 				want = GiveBack
@@ -142,6 +142,8 @@ func TestJudgeEntry(t *testing.T) {
 			Batches: []EntryBatch{{nil, whole}}}, walked, Leave, []BatchFate{BatchWait}},
 		{"rolled back: the expiry of that snapshot looks after its files", Entry{Readable: true, SameTable: true, Seen: Sight{Off: true}, Age: old,
 			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Abandon, []BatchFate{BatchKeep}},
+		{"out of sight since: it may have landed, been rolled back and expired", Entry{Readable: true, SameTable: true, Seen: Sight{Hidden: true}, Age: old,
+			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Leave, []BatchFate{BatchWait}},
 		{"another table's", Entry{Readable: true, Age: old, Seen: Sight{On: true},
 			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Abandon, []BatchFate{BatchKeep}},
 		{"another table's, young", Entry{Readable: true, Age: young,
@@ -176,14 +178,30 @@ func TestLowNeedsAnUnbrokenWalk(t *testing.T) {
 		{"a value that can't be read does", hist(3, "1 =5", "2<1 =?", "3<2 =10"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Low(c.h, rs(r(0, 5, 10)), pos); got != c.want {
+			if got := Low(c.h, 3, rs(r(0, 5, 10)), pos); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
 	}
 	h := hist(7, "7 =10")
 	h.LogLength = 0
-	if Low(h, rs(r(0, 5, 10)), pos) {
+	if Low(h, 7, rs(r(0, 5, 10)), pos) {
 		t.Error("where the catalog keeps no history, the head is not the root")
+	}
+}
+
+// A person set the position back to the start of what is looked for, above the commit whose snapshot has expired: its rows
+// are live, and only a snapshot that is not younger than its first attempt could show that it never landed.
+func TestLowDoesNotTakeWhatAPersonSetForWhereItBegan(t *testing.T) {
+	pos := func(v string) (Positions, bool) { return Positions{mPart(0): source.Position(v[0] - '0')}, true }
+	h := hist(5, "2 =0", "4<3 =0", "5<4 =1")
+	if Low(h, h.Since(base(2)), rs(r(0, 0, 1)), pos) {
+		t.Error("a snapshot that a person made later was taken for the beginning")
+	}
+	if !Low(hist(4, "2 =0", "3<2", "4<3 =1"), 2, rs(r(0, 0, 1)), pos) {
+		t.Error("down to the base nothing was found, and that is no proof")
+	}
+	if Low(h, h.Since(base(1)), rs(r(0, 0, 1)), pos) {
+		t.Error("the base has expired, and nothing below can be told")
 	}
 }
