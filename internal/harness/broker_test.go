@@ -34,7 +34,7 @@ func TestBrokerFaults(t *testing.T) {
 			for i := range replicas {
 				rs = append(rs, o.start(nil, fmt.Sprint(i)))
 			}
-			stride := 7
+			stride := 10
 			if *every {
 				stride = 1
 			}

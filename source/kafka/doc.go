@@ -34,10 +34,10 @@
 //
 // A leader that was elected without being in sync, or that lost what it had not written to its disk, may end below what
 // was read, and then grow beyond it with other records. Brokers from Kafka 3.1 on are told with each fetch in which leader epoch
-// the record before the position was written, and say where the log went another way: the partition stops. This is known only of what was
-// read since the partition was last opened. Where the log was cut off and has grown again beyond the table's position while nobody
-// read (floe was down, or the group was rebalancing), or where the broker is older, it can't be told from a log that merely grew:
-// what is there from the position on is read. No record of the table is read again, and none of what replaced it comes.
+// the record before the position was written, and say where the log went another way: the partition stops. The process knows this
+// of what it has read itself, over rebalances too. Where the log was cut off and has grown again beyond the table's position before
+// another process opens the partition (a replica, or the next life), or where the broker is older, it can't be told from a log that
+// merely grew: what is there from the position on is read. No record of the table is read again, and none of what replaced it comes.
 //
 // # Rebalancing
 //

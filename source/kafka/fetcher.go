@@ -316,6 +316,7 @@ func (f *fetcher) cutOff(c *claimed, a *fetchAnswer) {
 	if f.toLeader(c) {
 		return
 	}
+	f.ss.forgetEpochs(c) // whoever opens it again takes the log as it is
 	f.ss.fail(c.part, c.opening, &source.PositionError{Partition: c.p, Wanted: c.pos, First: max(a.logStart, 0), Last: a.highWatermark,
 		Reason: fmt.Sprintf("the leader has lost what was read from offset %d on, and may hold other records there", a.cutOff)})
 }
@@ -335,7 +336,7 @@ func (f *fetcher) outOfRange(ctx context.Context, c *claimed) error {
 	if f.toLeader(c) {
 		return nil
 	}
-	f.ss.forgetEpoch(c) // a broker that has no end for it says the same
+	f.ss.forgetEpochs(c) // a broker that has no end for it says the same
 	cl := f.ss.src.cl
 	m, err := cl.metadata(ctx, []string{c.p.Topic})
 	if err != nil {

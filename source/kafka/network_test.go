@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -365,9 +366,23 @@ func TestReopenWhileTheAssignmentIsTakenUp(t *testing.T) {
 // TestLogThatWentAnotherWay: a leader that says it has lost what was read stops the partition, although its log is long
 // enough. It is told in which epoch was read, so that it can know.
 func TestLogThatWentAnotherWay(t *testing.T) {
+	for _, rebalanced := range []bool{false, true} {
+		t.Run(fmt.Sprintf("rebalanced=%v", rebalanced), func(t *testing.T) { anotherWay(t, rebalanced) })
+	}
+}
+
+func anotherWay(t *testing.T, rebalanced bool) {
 	l := newLinked(t, 2, nil)
+	_, l.rec = newOwners().memberOn(t, l.src, "a") // opens where it ended
+	assigned := make(chan struct{}, 1000)
+	open := l.rec.OnAssigned
+	l.rec.OnAssigned = func(ctx context.Context, ps []source.Partition) (map[source.Partition]source.Position, error) {
+		assigned <- struct{}{}
+		return open(ctx, ps)
+	}
 	r := sourcetest.Go(t, l.src, l.rec)
 	l.rec.WaitOwned(2)
+	<-assigned
 	for i := range 2 {
 		for id := range int32(2) {
 			l.k.Produce("topic", id, kafkatest.Values(10*i, 10)...)
@@ -376,6 +391,11 @@ func TestLogThatWentAnotherWay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if rebalanced {
+		l.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.RebalanceInProgress})
+		<-assigned
+		l.rec.WaitOwned(2)
 	}
 	told := make(chan int32, 1000)
 	l.link.Rule(func(m kafkatest.Message) kafkatest.Fate {

@@ -40,8 +40,8 @@ type part struct {
 	id    topicID
 	pos   source.Position
 	epoch int32 // the leader's
-	// read is the leader's epoch in which the record before pos was written; -1 where unknown, as after an opening.
-	read int32
+	// read is what is known of the epochs in which its records were written.
+	read *epochs
 	// leader is -1 where unknown; replica is where the leader said to read instead, until a time.
 	leader, replica int32
 	replicaUntil    time.Time
@@ -63,7 +63,7 @@ func (s *Source) newSession(h source.Handler, m *clusterMeta, at map[source.Part
 	ss.mu.loops = map[int32]bool{}
 	ss.mu.changed = make(chan struct{})
 	for p, pos := range at {
-		q := &part{p: p, pos: pos, epoch: -1, read: -1, leader: -1, replica: -1, maxBytes: s.cfg.PartitionMaxBytes}
+		q := &part{p: p, pos: pos, epoch: -1, read: s.epochsOf(p), leader: -1, replica: -1, maxBytes: s.cfg.PartitionMaxBytes}
 		q.failed = pos == unopened // until Reopen
 		if t := m.topics[p.Topic]; t != nil && t.incarnation() == p.Incarnation {
 			q.id = t.id
@@ -248,7 +248,7 @@ func (ss *session) reopen(p source.Partition, pos source.Position) {
 	if q == nil {
 		return
 	}
-	q.pos, q.read, q.failed, q.damaged, q.missing = pos, -1, false, 0, time.Time{}
+	q.pos, q.failed, q.damaged, q.missing = pos, false, 0, time.Time{}
 	q.notBefore = time.Time{}
 	q.opening++
 	ss.askRefresh()
@@ -296,7 +296,7 @@ func (ss *session) claim(broker int32) (out []claimed, changed <-chan struct{}, 
 		}
 		q.claimed = true
 		out = append(out, claimed{part: q, pos: q.pos, opening: q.opening, maxBytes: q.maxBytes, epoch: q.epoch,
-			read: q.read, id: q.id})
+			read: q.read.at(q.pos), id: q.id})
 	}
 	return out, ss.mu.changed, wait
 }
@@ -308,7 +308,7 @@ type claimed struct {
 	opening  int
 	maxBytes int
 	epoch    int32
-	read     int32
+	read     int32 // the epoch of what stands before pos; -1 where unknown
 	id       topicID
 }
 
@@ -335,18 +335,19 @@ func (ss *session) moved(c *claimed, next source.Position, epoch int32) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if c.part.opening == c.opening {
-		c.part.pos, c.part.read = next, epoch
+		c.part.pos = next
 	}
+	c.part.read.read(next, epoch)
 	c.part.wait.reset()
 	c.part.damaged = 0
 	c.part.maxBytes = ss.src.cfg.PartitionMaxBytes
 }
 
-// forgetEpoch makes the next request of c not say in which epoch it has read.
-func (ss *session) forgetEpoch(c *claimed) {
+// forgetEpochs makes the next request of c not say in which epoch it has read.
+func (ss *session) forgetEpochs(c *claimed) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	c.part.read = -1
+	c.part.read.forget()
 }
 
 func (ss *session) reopened(c *claimed) bool {

@@ -19,6 +19,7 @@ type Source struct {
 	pattern *regexp.Regexp // nil where topics are named
 	cl      *cluster
 	budget  *budget
+	epochs  map[source.Partition]*epochs // of all partitions owned so far; touched by Run alone
 
 	mu struct {
 		sync.Mutex
@@ -42,6 +43,7 @@ func New(cfg Config) (*Source, error) {
 		s.pattern = regexp.MustCompile(s.cfg.TopicPattern)
 	}
 	s.cl = newCluster(&s.cfg)
+	s.epochs = map[source.Partition]*epochs{}
 	s.budget = newBudget(s.cfg.MaxBufferedBytes)
 	return s, nil
 }
@@ -201,6 +203,14 @@ func (s *Source) current() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.session
+}
+
+// epochsOf gives what is known of p's epochs. A session has it to itself.
+func (s *Source) epochsOf(p source.Partition) *epochs {
+	if s.epochs[p] == nil {
+		s.epochs[p] = &epochs{}
+	}
+	return s.epochs[p]
 }
 
 // assigning makes Reopen wait for the session that is to come. What it was told before is older than the answer of the
