@@ -25,5 +25,15 @@ func openREST(ctx context.Context, name string, p iceberg.Properties) (catalog.C
 	if err != nil {
 		return nil, nil, notReached("REST", fmt.Sprintf("%s://%s%s", u.Scheme, u.Host, u.Path), err)
 	}
+	if p["credential"] != "" && p["token"] == "" {
+		open := func(ctx context.Context) (catalog.Catalog, error) {
+			next, err := catalog.Load(ctx, name, p)
+			if err != nil {
+				return nil, redact(err, p)
+			}
+			return next, nil
+		}
+		cat = newRenewing(cat, open)
+	}
 	return cat, closer(cat), nil
 }
