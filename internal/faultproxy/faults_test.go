@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,20 +85,23 @@ func overall(t *testing.T, route faultproxy.Route, faults []string) {
 	if plain < 7 {
 		t.Fatalf("the plain run asks only %d times", plain)
 	}
-	runs := 0
+	var runs atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%s: %d faults, %d requests in a plain run, %d runs with one fault each", route, len(faults), plain, runs.Load())
+	})
 	for _, f := range faults {
 		name, refusal := strings.CutSuffix(f, "!")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			// How often a run looks depends on how its goroutines meet; the last few are not sure to come.
 			for nth := 1; nth <= plain-slack[route]; nth++ {
 				for _, late := range lateness(name) {
-					runs++
+					runs.Add(1)
 					run(t, fmt.Sprintf("%s:%s:#%d", route, name, nth), late, 1, refusal && nth == 1)
 				}
 			}
 		})
 	}
-	t.Logf("%s: %d faults, %d requests in a plain run, %d runs with one fault each", route, len(faults), plain, runs)
 }
 
 // lateness are the times at which a late request arrives, after it was given up: right away, while the run goes on, and
