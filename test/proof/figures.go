@@ -18,7 +18,8 @@ type Figures struct {
 	// Faults by kind; Twin is how many of them struck both replicas at once.
 	Faults map[Kind]int `json:"faults"`
 	Twin   int          `json:"twin"`
-	// Signs is how often a fault came after the sign that it waited for, Missed how often without: it had waited long enough.
+	// Signs is how often a fault came after the sign that it waited for, Missed how often without: it had
+	// waited long enough, or the process was stopped.
 	Signs  map[Sign]int `json:"signs"`
 	Missed int          `json:"missed"`
 	// Starts of processes.

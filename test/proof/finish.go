@@ -49,7 +49,7 @@ func (r *round) finish(ctx context.Context) error {
 // catchUp runs both replicas until the table holds everything.
 func (r *round) catchUp(ctx context.Context) error {
 	for i := range replicas {
-		if err := r.launch(i, "--until-caught-up"); err != nil {
+		if err := r.launch(i, true); err != nil {
 			return err
 		}
 	}

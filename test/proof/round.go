@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stormfloe/floe/internal/config"
 	"github.com/stormfloe/floe/internal/proof"
 	"github.com/stormfloe/floe/internal/retry"
+	"github.com/stormfloe/floe/internal/target"
 )
 
 // round is one table's part of a soak. Its fields are for the goroutine that runs it.
@@ -30,7 +32,8 @@ type round struct {
 	waking sync.WaitGroup
 	// progress is when a commit was last seen.
 	progress time.Time
-	killed   int
+	// killed is written by that goroutine alone.
+	killed atomic.Int64
 	// foreign says that another engine works on the table, too; hands is its work under way.
 	foreign bool
 	hands   sync.WaitGroup
@@ -105,7 +108,7 @@ func (r *round) begin(ctx context.Context) error {
 	r.c.logf("round %d: %+v", r.n, set.shape)
 	r.count.add(func(f *Figures) { f.Rounds++ })
 	for i := range replicas {
-		if err := r.launch(i); err != nil {
+		if err := r.launch(i, false); err != nil {
 			prod.close()
 			r.killAll()
 			return err
@@ -116,12 +119,15 @@ func (r *round) begin(ctx context.Context) error {
 
 func (r *round) log(i int) string { return filepath.Join(r.dir, fmt.Sprintf("replica-%d.log", i)) }
 
-// launch starts a life of replica i, with more arguments of floe run.
-func (r *round) launch(i int, args ...string) error {
-	args = append(append([]string{"run"}, args...), r.config)
+// launch starts a life of replica i. How one that is to end by itself has ended is for the caller to judge.
+func (r *round) launch(i int, untilCaughtUp bool) error {
+	args := []string{"run", r.config}
+	if untilCaughtUp {
+		args = append(args, "--until-caught-up")
+	}
 	p, err := launch(r.start, r.log(i), r.o.floe, args, r.count.event, func(p *process) {
 		early := p.askedFor() == Term && !p.listens()
-		if wrong := wrongEnd(p.askedFor(), p.state, early); wrong != "" && len(args) == 2 {
+		if wrong := wrongEnd(p.askedFor(), p.state, early); wrong != "" && !untilCaughtUp {
 			r.found("exit", fmt.Sprintf("replica %d (pid %d) %s\n%s", i, p.cmd.Process.Pid, wrong, lastLines(r.log(i), tail)))
 		}
 	})
@@ -135,7 +141,7 @@ func (r *round) launch(i int, args ...string) error {
 
 // found counts a finding, says it and ends the round. A kind of "" was counted already.
 func (r *round) found(kind, text string) {
-	text = strings.TrimSpace(fmt.Sprintf("round %d after %d kills, %s", r.n, r.killed, kind)) + ": " + text
+	text = strings.TrimSpace(fmt.Sprintf("round %d after %d kills, %s", r.n, r.killed.Load(), kind)) + ": " + text
 	r.count.find(kind, text)
 	r.c.logf("FOUND %s", text)
 	r.fail(errFound)
@@ -143,15 +149,15 @@ func (r *round) found(kind, text string) {
 
 // strike sends faults until there were enough kills.
 func (r *round) strike(ctx context.Context, kills int) error {
-	for checked := 0; r.killed < kills; {
+	for checked := int64(0); r.left(kills) > 0; {
 		if err := r.fault(ctx, r.schedule.next(), kills); err != nil {
 			return err
 		}
 		if err := r.watch(ctx); err != nil {
 			return err
 		}
-		if every := r.o.between; every > 0 && r.killed/every > checked && r.killed < kills {
-			checked = r.killed / every
+		if every := int64(r.o.between); every > 0 && r.killed.Load()/every > checked && r.left(kills) > 0 {
+			checked = r.killed.Load() / every
 			if err := r.between(ctx); err != nil {
 				return err
 			}
@@ -159,6 +165,9 @@ func (r *round) strike(ctx context.Context, kills int) error {
 	}
 	return nil
 }
+
+// left is how many of the kills are still to come.
+func (r *round) left(kills int) int { return kills - int(r.killed.Load()) }
 
 // between checks the table, and then lets another engine work on it while the faults go on.
 func (r *round) between(ctx context.Context) error {
@@ -187,13 +196,13 @@ const patience = 6 * time.Second
 // fault carries one out. Of a kill of both, when one kill is left, only the first is killed.
 func (r *round) fault(ctx context.Context, f Fault, kills int) error {
 	if f.Kind == Kill {
-		f.Victims = f.Victims[:min(len(f.Victims), kills-r.killed)]
+		f.Victims = f.Victims[:min(len(f.Victims), r.left(kills))]
 	}
 	first := r.lives[f.Victims[0]]
 	if f.Kind == Stop && first.isStopped() {
 		return retry.Sleep(ctx, f.Delay)
 	}
-	seen := first.isStopped() || first.await(ctx, f.After, patience)
+	seen := !first.isStopped() && first.await(ctx, f.After, patience)
 	if err := retry.Sleep(ctx, f.Delay); err != nil {
 		return err
 	}
@@ -216,7 +225,7 @@ func (r *round) fault(ctx context.Context, f Fault, kills int) error {
 		return nil
 	}
 	if f.Kind == Kill {
-		r.killed += len(f.Victims)
+		r.killed.Add(int64(len(f.Victims)))
 	}
 	return r.endAndRestart(ctx, f)
 }
@@ -246,7 +255,7 @@ func (r *round) endAndRestart(ctx context.Context, f Fault) error {
 		return err
 	}
 	for _, i := range f.Victims {
-		if err := r.launch(i); err != nil {
+		if err := r.launch(i, false); err != nil {
 			return err
 		}
 	}
@@ -289,6 +298,9 @@ func (r *round) watch(ctx context.Context) error {
 func (r *round) check(ctx context.Context, cfg *config.Config, produced func() Pattern, whole bool) error {
 	began := time.Now()
 	tbl, err := lookAt(ctx, cfg)
+	if err != nil && !whole && target.IsMissing(err) {
+		return nil // nobody has lived long enough to make it
+	}
 	if err != nil {
 		return err
 	}
@@ -301,7 +313,7 @@ func (r *round) check(ctx context.Context, cfg *config.Config, produced func() P
 	if err != nil {
 		return err
 	}
-	r.c.logf("round %d after %d kills: %s (checked in %s)", r.n, r.killed, report, time.Since(began).Round(10*time.Millisecond))
+	r.c.logf("round %d after %d kills: %s (checked in %s)", r.n, r.killed.Load(), report, time.Since(began).Round(10*time.Millisecond))
 	r.progress = r.progress.Add(time.Since(began)) // no fault and no look in this time
 	r.count.add(func(f *Figures) { f.Checks++ })
 	if whole {
