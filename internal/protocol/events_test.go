@@ -103,7 +103,7 @@ func (m *model) judge(s *state, v *view, id int8) (EntryFate, []BatchFate) {
 	})
 	some := false
 	for i, f := range fates {
-		if !m.r.ownProof && f == BatchWait && w.base != s.head {
+		if !m.r.ownProof && f != BatchKeep && w.base != s.head {
 			fates[i] = BatchDelete
 		}
 		some = some || fates[i] == BatchDelete

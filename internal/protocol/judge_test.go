@@ -205,3 +205,23 @@ func TestLowDoesNotTakeWhatAPersonSetForWhereItBegan(t *testing.T) {
 		t.Error("the base has expired, and nothing below can be told")
 	}
 }
+
+// Of an earlier life's entry a part alone was adopted, and landed under the commit id of all of it.
+func TestHeldAsksThePositions(t *testing.T) {
+	at := Positions{mPart(0): 10}
+	for _, c := range []struct {
+		name   string
+		ranges []source.Range
+		want   bool
+	}{
+		{"covered", rs(r(0, 5, 10)), true},
+		{"covered in part", rs(r(0, 5, 15)), false},
+		{"one of two", rs(r(0, 5, 10), r(1, 0, 5)), false},
+		{"not reached", rs(r(0, 10, 15)), false},
+		{"a source without positions", nil, true},
+	} {
+		if got := Held(at, c.ranges); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

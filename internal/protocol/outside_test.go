@@ -202,7 +202,9 @@ func (m *model) finish(c *state, i int8, stale uint8, pos [2]int8) {
 		if stale&(1<<p) == 0 {
 			continue
 		}
-		if now[p] = pos[p]; pos[p] == none {
+		if now[p] = pos[p]; pos[p] == none && !m.r.begin {
+			now[p] = 0
+		} else if pos[p] == none {
 			*in = inst{phase: 'd'}
 			return
 		}
