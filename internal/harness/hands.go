@@ -248,3 +248,17 @@ func (w *World) PositionsAt(snapshot, topology string) (map[source.Partition]sou
 	}
 	return out, err
 }
+
+// Knows says that a snapshot on a branch was made by a topology.
+func (w *World) Knows(branch, topology string) bool {
+	m := w.Catalog.Metadata()
+	for s := m.SnapshotByID(w.Catalog.Head(branch)); s != nil; s = m.SnapshotByID(*s.ParentSnapshotID) {
+		if s.Summary.Properties["storm.iceberg.topology"] == topology {
+			return true
+		}
+		if s.ParentSnapshotID == nil {
+			break
+		}
+	}
+	return false
+}
