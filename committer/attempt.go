@@ -36,7 +36,7 @@ func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table
 	if err == nil && !c.shows(tbl, ch.id) {
 		return nil, protocol.Unknown, errNotShown
 	}
-	return tbl, answerOf(err), err
+	return tbl, answerOf(err), told(err)
 }
 
 // errNotShown is a yes that is none. A gateway that answers a commit with a redirect (from http to https, say) makes the

@@ -2,6 +2,7 @@ package committer
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -37,6 +38,14 @@ func answerOf(err error) protocol.Answer {
 		return protocol.Refused
 	}
 	return protocol.Unknown
+}
+
+// told puts the HTTP status behind an error that came with one: what a gateway answers often has no words of its own.
+func told(err error) error {
+	if status := statusOf(err); status != 0 {
+		return fmt.Errorf("%w (HTTP %d)", err, status)
+	}
+	return err
 }
 
 // statusOf finds the HTTP status in a REST catalog's error, 0 for none. iceberg-go gives sentinels for some statuses only,

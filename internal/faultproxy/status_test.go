@@ -17,6 +17,8 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		"commit:504-after":        "GatewayTimeoutException",
 		"commit:401-before":       "NotAuthorizedException",
 		"commit:429-before":       "TooManyRequestsException",
+		"commit:429-empty-before": "HTTP 429",
+		"commit:502-html-before":  "HTTP 502",
 		"commit:200-empty-before": "unexpected end",
 		"commit:reset-before":     "EOF",
 		"commit:stall":            "deadline",
