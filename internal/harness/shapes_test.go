@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/apache/iceberg-go"
-
 	"github.com/stormfloe/floe/internal/fault"
 	"github.com/stormfloe/floe/internal/harness"
 	"github.com/stormfloe/floe/topology"
@@ -104,13 +102,11 @@ func drive(t *testing.T, w *harness.World, plan *fault.Plan, s stageWriter, runs
 	return err
 }
 
-// bubble runs f on a clock of its own: what waits costs nothing. Tables in it are not compressed with zstd, whose pool of
-// encoders has channels that can't go from one bubble to another.
+// bubble runs f on a clock of its own: what waits costs nothing.
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
 func (s shape) world(t *testing.T) *harness.World {
-	return harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by,
-		Properties: iceberg.Properties{"write.parquet.compression-codec": "uncompressed"}})
+	return harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by})
 }
 
 // lives runs a life that must catch up.

@@ -56,7 +56,9 @@ type checker struct {
 	// at is where each topology stands at the snapshot that was checked last.
 	at standing
 	// said are rows that were reported already: a compaction brings them again.
-	said   map[Finding]bool
+	said map[Finding]bool
+	// found counts all findings.
+	found  int
 	report *Report
 }
 
@@ -98,6 +100,7 @@ func (c *checker) history() []*table.Snapshot {
 
 // check compares one snapshot with the one before it.
 func (c *checker) check(ctx context.Context, s *table.Snapshot, oldest bool) error {
+	before := c.found
 	d, err := c.live.move(c.fio, s)
 	if err != nil {
 		return err
@@ -127,6 +130,9 @@ func (c *checker) check(ctx context.Context, s *table.Snapshot, oldest bool) err
 		t.expect(r)
 	}
 	c.judge(s, t, m)
+	if c.found == before {
+		c.count(s, t, m)
+	}
 	if m.next != nil {
 		c.at = m.next
 	}
@@ -138,7 +144,7 @@ func (c *checker) rows(ctx context.Context, s *table.Snapshot, d delta, t *tally
 	for _, f := range d.added {
 		n, err := c.readFile(ctx, f, func(r row) {
 			if c.known(s, f, r) {
-				t.add(r.part, r.off, 1)
+				t.row(r, 1)
 			}
 		})
 		switch {
@@ -156,7 +162,7 @@ func (c *checker) rows(ctx context.Context, s *table.Snapshot, d delta, t *tally
 	for _, f := range d.removed {
 		n, err := c.readFile(ctx, f, func(r row) {
 			if _, is := c.produced(r); is {
-				t.add(r.part, r.off, -1)
+				t.row(r, -1)
 			}
 		})
 		switch {
@@ -216,6 +222,16 @@ func (c *checker) judge(s *table.Snapshot, t *tally, m moves) {
 	})
 }
 
+// count compares the rows that a snapshot adds with what its positions count.
+func (c *checker) count(s *table.Snapshot, t *tally, m moves) {
+	for _, id := range slices.Sorted(maps.Keys(m.counted)) {
+		if got, want := t.rows[id], m.counted[id]; got != want {
+			c.find(Finding{Kind: Miscounted, Partition: id, Position: m.limit(id), Snapshot: s.SnapshotID,
+				Detail: fmt.Sprintf("%d rows, the counts say %d, by %s", got, want, who(s))})
+		}
+	}
+}
+
 // who names the maker of a snapshot.
 func who(s *table.Snapshot) string {
 	if s.Summary == nil {
@@ -255,6 +271,7 @@ func (c *checker) once(f Finding) {
 }
 
 func (c *checker) find(f Finding) {
+	c.found++
 	c.report.Count[f.Kind]++
 	if len(c.report.Findings) < maxFindings {
 		c.report.Findings = append(c.report.Findings, f)

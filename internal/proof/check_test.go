@@ -156,6 +156,11 @@ func TestEachKindIsFound(t *testing.T) {
 			return []Finding{{Dangling, 0, 0, m.last, ""}, {Lost, 0, 3, m.last, ""}, {Lost, 0, 4, m.last, ""}, {Lost, 0, 5, m.last, ""},
 				{Lost, 0, 7, m.last, ""}}
 		}},
+		{name: "the counts say something else", wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
+			m.filteredMore = 1
+			s := m.append("a", []int64{9, 5}, m.file("0/8"))
+			return []Finding{{Miscounted, 0, 9, s, ""}, {Miscounted, 1, 5, s, ""}}
+		}},
 		{name: "beyond the end", o: func(o *Options) { o.Whole = true }, wrong: func(m *maker, _ []iceberg.DataFile) []Finding {
 			m.append("a", []int64{20, 20}, m.file(rowsOf(0, 8, 20)...), m.file(rowsOf(1, 5, 20)...))
 			s := m.append("a", []int64{21, 20})

@@ -23,6 +23,8 @@ type moves struct {
 	limits map[int32]int64
 	// starts are the lowest positions that are judged, by partition.
 	starts map[int32]int64
+	// counted is how many rows there are more by the counts; nil where they can't be compared.
+	counted map[int32]int64
 }
 
 func (m moves) asked(part int32, off int64) bool {
@@ -37,6 +39,9 @@ func (m moves) unjudged(part int32, off int64) bool { return off < m.starts[part
 // no file.
 func (c *checker) moves(s *table.Snapshot, next standing, oldest, empty bool) moves {
 	m := moves{next: next, limits: map[int32]int64{}, starts: map[int32]int64{}}
+	if next != nil && !oldest {
+		m.counted = map[int32]int64{}
+	}
 	after := next
 	if after == nil {
 		after = c.at
@@ -96,6 +101,11 @@ func (c *checker) move(m *moves, s *table.Snapshot, name string, id int32, to pl
 	}
 	// What was passed once is there: rows that a step back brings again are Doubled, too.
 	m.rows = append(m.rows, span{id, from.top, to.next})
+	if from.life == anyLife {
+		m.counted = nil // nobody knows what was counted before
+	} else if m.counted != nil {
+		m.counted[id] += to.rows - from.rows
+	}
 	to.top = max(from.top, to.next)
 	m.next[name][id] = to
 }

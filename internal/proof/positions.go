@@ -16,6 +16,8 @@ type place struct {
 	next, start int64
 	// top is the highest position it ever had, not counting what a person then set back.
 	top int64
+	// rows is how many of what was passed since start became rows, by the counts.
+	rows int64
 	// life is the cluster and the topic's incarnation.
 	life string
 }
@@ -42,8 +44,8 @@ func decode(s, topic string, n int) (value, error) {
 			Unclear bool
 			Cluster string
 			Topics  map[string]struct {
-				Incarnation string
-				Next, Start []json.RawMessage
+				Incarnation                             string
+				Next, Start, Rejects, Filtered, Skipped []json.RawMessage
 			}
 		}
 	}
@@ -61,17 +63,24 @@ func decode(s, topic string, n int) (value, error) {
 		if err != nil {
 			return value{}, fmt.Errorf("positions value: topology %q: next: %w", name, err)
 		}
-		start, err := unfold(tp.Start, n)
-		if err != nil {
-			return value{}, fmt.Errorf("positions value: topology %q: start: %w", name, err)
+		counts := make([][]*int64, 4)
+		for i, list := range [][]json.RawMessage{tp.Start, tp.Rejects, tp.Filtered, tp.Skipped} {
+			if counts[i], err = unfold(list, n); err != nil {
+				return value{}, fmt.Errorf("positions value: topology %q: start or counts: %w", name, err)
+			}
 		}
 		for id, pos := range next {
 			if pos == nil {
 				continue
 			}
-			p := place{next: *pos, top: *pos, life: t.Cluster + "/" + tp.Incarnation}
-			if id < len(start) && start[id] != nil {
-				p.start = *start[id]
+			p := place{next: *pos, top: *pos, rows: *pos, life: t.Cluster + "/" + tp.Incarnation}
+			for i, list := range counts {
+				if id < len(list) && list[id] != nil {
+					p.rows -= *list[id]
+					if i == 0 {
+						p.start = *list[id]
+					}
+				}
 			}
 			e.at[int32(id)] = p
 		}

@@ -15,8 +15,8 @@ func TestTheDescribedFormatIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(n int64) place { return place{next: n, top: n, life: "5L6g3nSh/AAAB"} }
-	if want := map[int32]place{0: at(120), 1: at(120), 2: at(98)}; v.snapshot != 4711 || !maps.Equal(v.topologies["orders"].at, want) {
+	at := func(n, rows int64) place { return place{next: n, top: n, rows: rows, life: "5L6g3nSh/AAAB"} }
+	if want := map[int32]place{0: at(120, 118), 1: at(120, 120), 2: at(98, 98)}; v.snapshot != 4711 || !maps.Equal(v.topologies["orders"].at, want) {
 		t.Errorf("got %+v", v)
 	}
 	if b := v.topologies["billing"]; !b.unclear || len(b.at) != 0 {
@@ -27,7 +27,7 @@ func TestTheDescribedFormatIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[int32]place{1: {next: 7, top: 7, life: "/"}, 2: {next: 7, top: 7, start: 3, life: "/"}}; !maps.Equal(v.topologies["a"].at, want) {
+	if want := map[int32]place{1: {next: 7, top: 7, rows: 7, life: "/"}, 2: {next: 7, top: 7, rows: 4, start: 3, life: "/"}}; !maps.Equal(v.topologies["a"].at, want) {
 		t.Errorf("got %+v", v)
 	}
 }

@@ -36,6 +36,9 @@ const (
 	Backward Kind = "backward"
 	// Dangling: a data file that a snapshot names is not there, or can't be read.
 	Dangling Kind = "dangling"
+	// Miscounted: the rows that a snapshot adds are right, and the counts in its positions (rejects, filtered, skipped) say that
+	// there are more or fewer.
+	Miscounted Kind = "miscounted"
 	// Behind: at the head, a position has not reached the end of what was produced.
 	Behind Kind = "behind"
 )
@@ -104,7 +107,7 @@ func (r *Report) Err() error {
 // String is one line: "4711 rows in 12 snapshots: 0 lost, 0 doubled, 0 altered", and what else was found.
 func (r *Report) String() string {
 	s := fmt.Sprintf("%d rows in %d snapshots: %d lost, %d doubled, %d altered", r.Rows, r.Snapshots, r.Count[Lost], r.Count[Doubled], r.Count[Altered])
-	for _, k := range []Kind{Foreign, Early, Vanished, Backward, Dangling, Behind} {
+	for _, k := range []Kind{Foreign, Early, Vanished, Backward, Dangling, Miscounted, Behind} {
 		if n := r.Count[k]; n > 0 {
 			s += fmt.Sprintf(", %d %s", n, k)
 		}

@@ -55,6 +55,8 @@ type maker struct {
 	// names are those of the columns in files; cluster is what positions say of theirs.
 	names   [3]string
 	cluster string
+	// filteredMore is added to the counts of what became no row.
+	filteredMore int64
 }
 
 func newMaker(t testing.TB) *maker {
@@ -241,8 +243,9 @@ func (m *maker) append(topology string, at []int64, files ...iceberg.DataFile) i
 
 func (m *maker) value(snapshot int64) string {
 	type topic struct {
-		Next  []int64 `json:"next"`
-		Start []int64 `json:"start,omitempty"`
+		Next     []int64 `json:"next"`
+		Start    []int64 `json:"start,omitempty"`
+		Filtered []int64 `json:"filtered,omitempty"`
 	}
 	type topo struct {
 		Cluster string           `json:"cluster"`
@@ -254,13 +257,25 @@ func (m *maker) value(snapshot int64) string {
 		Topologies map[string]topo `json:"topologies"`
 	}{1, snapshot, map[string]topo{}}
 	for name, at := range m.at {
-		v.Topologies[name] = topo{m.cluster, map[string]topic{"orders": {at, m.starts[name]}}}
+		v.Topologies[name] = topo{m.cluster, map[string]topic{"orders": {at, m.starts[name], m.filtered(name)}}}
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return string(b)
+}
+
+// filtered counts what became no row.
+func (m *maker) filtered(topology string) (out []int64) {
+	for id, next := range m.at[topology] {
+		start := int64(0)
+		if id < len(m.starts[topology]) {
+			start = m.starts[topology][id]
+		}
+		out = append(out, max(0, next-start)-int64(len(m.rowsOf(int32(id), start, next)))+m.filteredMore)
+	}
+	return out
 }
 
 // rewrite commits another engine's exchange of files.

@@ -15,11 +15,21 @@ type tally struct {
 	part int32
 	at   int64
 	last *[chunk]int16
+	// rows are those added less those dropped, by partition.
+	rows map[int32]int64
 }
 
-func newTally() *tally { return &tally{parts: map[int32]map[int64]*[chunk]int16{}} }
+func newTally() *tally {
+	return &tally{parts: map[int32]map[int64]*[chunk]int16{}, rows: map[int32]int64{}}
+}
 
 func (t *tally) empty() bool { return len(t.parts) == 0 }
+
+// row counts a row that is added, or dropped with -1.
+func (t *tally) row(r row, n int16) {
+	t.add(r.part, r.off, n)
+	t.rows[r.part] += int64(n)
+}
 
 // add counts n at a position, which is 0 or more.
 func (t *tally) add(part int32, off int64, n int16) { t.chunk(part, off/chunk)[off%chunk] += n }
