@@ -41,8 +41,29 @@ func (c *Committer) late(g *group) bool {
 //	the clean-up deletes F
 //
 // Between the look and the swap nobody can exclude that. What is gone from a snapshot that others have rewritten since is no
-// harm: only what the head names counts.
+// harm: only what the head names counts. Nor is what is gone since tbl was loaded because the commit was rolled back, and has
+// expired: nobody is asked about a table that is no longer like that.
 func (c *Committer) intact(ctx context.Context, tbl *table.Table, files []iceberg.DataFile, snapshot int64) error {
+	for {
+		err := c.intactIn(ctx, tbl, files, snapshot)
+		if !isStop(err) {
+			return err
+		}
+		lctx, cancel := context.WithTimeout(ctx, c.cfg.AttemptTimeout)
+		now, lerr := c.loader.Load(lctx)
+		cancel()
+		switch {
+		case lerr != nil:
+			return lerr
+		case now.MetadataLocation() == tbl.MetadataLocation():
+			return err
+		}
+		tbl = now
+	}
+}
+
+// intactIn is intact in the table as it was loaded.
+func (c *Committer) intactIn(ctx context.Context, tbl *table.Table, files []iceberg.DataFile, snapshot int64) error {
 	gone, err := missing(ctx, tbl, files)
 	if err != nil {
 		return err
