@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stormfloe/floe/internal/fault"
 	"github.com/stormfloe/floe/internal/harness"
 	"github.com/stormfloe/floe/source"
 )
@@ -54,6 +55,7 @@ func (x *explorer) process(e Event) bool {
 	case Freeze:
 		l.freeze()
 		x.trouble()
+		x.heldBack()
 	case Thaw:
 		l.thaw()
 	case Take:
@@ -101,6 +103,9 @@ func (x *explorer) fault(e Event) bool {
 	}
 	l := x.lives[e.I%slots]
 	a := armFor(e)
+	if e.Op == Undo {
+		a = x.undo(e.N)
+	}
 	if a.on == nil || !l.alive() {
 		return false
 	}
@@ -109,6 +114,28 @@ func (x *explorer) fault(e Event) bool {
 	}
 	l.arm(a)
 	return true
+}
+
+// undo sets the branch back as soon as a commit is applied.
+func (x *explorer) undo(n int) *arm {
+	a := armFor(Event{Op: LoseAnswer, N: (n + 1) / 2})
+	a.op, a.do = Undo, func() fault.Action {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.mu.inFlight = x.mu.inFlight || x.mu.heldBack
+		if x.rollbackLocked(x.w.Catalog.Metadata(), 1) && n%2 == 0 {
+			x.expireLocked(x.w.Catalog.Metadata(), 1)
+		}
+		return fault.Fail(errLost)
+	}
+	return a
+}
+
+// heldBack notes that something was held up.
+func (x *explorer) heldBack() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mu.heldBack = true
 }
 
 // trouble notes that deadlines may be missed.

@@ -17,12 +17,13 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 300, "how many schedules are run")
+	schedules = flag.Int("schedules", 120, "how many schedules are run; a third of them with -short")
 	seed      = flag.Uint64("seed", 0, "the first seed; 0: half of the schedules from a fixed one, half from a fresh one")
 	duration  = flag.Duration("for", 0, "run for so long instead of a number of schedules")
 	trace     = flag.Bool("trace", false, "print each seed before it runs, for one that never ends")
 	shrink    = flag.Bool("shrink", true, "look for a shorter schedule where one fails")
 	keep      = flag.Bool("keep", false, "go on after a schedule that fails")
+	show      = flag.Bool("show", false, "print what happens in each schedule")
 	workers   = flag.Int("workers", 2, "how many run at once")
 )
 
@@ -38,6 +39,9 @@ func TestExplore(t *testing.T) {
 		first = rand.Uint64() >> 16
 	}
 	t.Logf("seeds from %d on", first)
+	if testing.Short() {
+		*schedules /= 3
+	}
 	var total Stats
 	var mu sync.Mutex
 	var n atomic.Int64
@@ -100,6 +104,9 @@ func explore(t *testing.T, seed uint64) *Stats {
 	}
 	s := Generate(seed)
 	found, stats := Run(t, s)
+	if *show {
+		t.Logf("%v\n%s", s, strings.Join(stats.Log, "\n"))
+	}
 	if found != nil {
 		t.Errorf("seed %d: %v", seed, found)
 		n := len(s.Events)

@@ -237,29 +237,33 @@ func (x *explorer) set(topo string) {
 func (x *explorer) heldUp(d time.Duration) bool {
 	for _, l := range x.all {
 		l.mu.Lock()
-		since := l.mu.heldUp
+		since, slow := l.mu.heldUp, time.Now().Before(l.mu.slowUntil)
 		frozen := l.mu.frozen != nil
 		l.mu.Unlock()
-		if (frozen || l.plan.Held() > 0) && time.Since(since) >= d {
+		if slow || (frozen || l.plan.Held() > 0) && time.Since(since) >= d {
 			return true
 		}
 	}
 	return false
 }
 
+// sending is how many processes are between their look at the files and the answer to their commit.
+func (x *explorer) sending() (n int) {
+	for _, l := range x.all {
+		l.mu.Lock()
+		if l.mu.attempt && !l.mu.ended {
+			n++
+		}
+		l.mu.Unlock()
+	}
+	return n
+}
+
 // orphans deletes what nothing refers to and what is older than is safe. Between a look at the files and the swap nobody can
 // exclude it, so it is not done then.
 func (x *explorer) orphans() bool {
-	if x.heldUp(0) {
+	if x.heldUp(0) || x.sending() > 0 {
 		return false
-	}
-	for _, l := range x.all {
-		l.mu.Lock()
-		busy := l.mu.attempt && !l.mu.ended
-		l.mu.Unlock()
-		if busy {
-			return false
-		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -30,7 +30,7 @@ func (x *explorer) foreign(e Event) bool {
 	if (e.Op == Rollback || e.Op == Forward) && x.heldUp(grace/2) {
 		return false // a request is not on its way for so long; setting the branch back to its base is beyond what can be promised
 	}
-	inFlight := x.heldUp(0)
+	inFlight := x.heldUp(0) || x.sending() > 1 // two may send one commit: the one who wrote it, and the one who adopts it
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m := x.w.Catalog.Metadata()

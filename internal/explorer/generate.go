@@ -9,7 +9,7 @@ import (
 var weights = [ops]int{
 	Produce: 26, Pass: 0,
 	Start: 8, Kill: 6, Stop: 3, Freeze: 4, Thaw: 1, Crash: 5, Take: 5, Share: 4, Drop: 2,
-	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 1, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2, Cut: 1, Lie: 2,
+	LoseAnswer: 5, Conflict: 2, NotApplied: 4, Delay: 6, Release: 1, Undo: 3, Slow: 2, FailIO: 3, FailedIO: 2, Tear: 2, Cut: 1, Lie: 2,
 	Away: 2, Back: 3, Replace: 3, Rollback: 7, Forward: 2, Expire: 2, CherryPick: 4, AddColumn: 2, DropColumn: 1, Respec: 2,
 	LoseProperty: 1, OldProperty: 1, WipeWAL: 2, Orphans: 1, Recreate: 0, Grow: 1, Answer: 3,
 }
@@ -38,12 +38,39 @@ func Generate(seed uint64) Schedule {
 		g.follow(e)
 		s.Events = append(s.Events, e)
 	}
+	if r.IntN(2) == 0 {
+		at := 2 + r.IntN(len(s.Events)-2)
+		s.Events = slices.Insert(s.Events, at, story(r)...)
+	}
 	if r.IntN(12) == 0 {
 		// Not early: it makes everything before it moot.
 		at := len(s.Events)/2 + r.IntN(len(s.Events)/2)
 		s.Events = append(s.Events[:at:at], append([]Event{{Recreate, 0, 0}}, s.Events[at:]...)...)
 	}
 	return s
+}
+
+// story is a sequence that chance alone makes too seldom, with pauses between its events.
+func story(r *rand.Rand) (out []Event) {
+	i, p := r.IntN(slots), r.IntN(4)
+	j := (i + 1) % 2
+	stories := [][]Event{
+		{{Start, i, r.IntN(len(shapes))}, {Undo, i, 1 + r.IntN(2)}, {Produce, 0, 8}},
+		{{Start, i, r.IntN(len(shapes))}, {Delay, i, 1}, {Produce, 0, 8}, {Kill, i, 0}, {Start, j, r.IntN(len(shapes))}, {Release, i, 0}},
+		{{Start, i, 0}, {Delay, i, 1}, {Produce, 0, 8}, {Rollback, 0, 1}, {Release, i, 0}},
+		{{Start, i, 2}, {Produce, 0, 9}, {Rollback, 0, 1}, {Replace, 0, 0}, {CherryPick, 0, 0}, {Answer, 0, 0}, {Start, i, 0}},
+		{{Start, i, r.IntN(len(shapes))}, {Start, j, r.IntN(len(shapes))}, {Freeze, i, 0}, {Share, j, p}, {Produce, 0, 9},
+			{Pass, 0, 2000}, {Thaw, i, 0}, {Produce, 0, 5}},
+		{{Start, i, 0}, {Crash, i, 20 + r.IntN(30)}, {Produce, 0, 9}, {Pass, 0, 40000}, {Orphans, 0, 0}, {Start, i, r.IntN(len(shapes))}},
+		{{Start, i, 1}, {Replace, 0, 0}, {LoseProperty, 0, 0}, {Expire, 0, 0}, {Produce, 0, 5}, {Kill, i, 0}, {Start, i, 1}},
+	}
+	for _, e := range stories[r.IntN(len(stories))] {
+		if ms := pause(r); ms > 0 {
+			out = append(out, Event{Pass, 0, ms % 400})
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // guess is which slots have a process, as far as the events tell.
@@ -138,6 +165,8 @@ func draw(r *rand.Rand) Event {
 		e.N = 1 + r.IntN(40)
 	case Take, Share, Drop:
 		e.N = r.IntN(4)
+	case Undo:
+		e.N = 1 + r.IntN(4)
 	case LoseAnswer, Conflict, NotApplied, Delay:
 		e.N = 1 + r.IntN(2)
 	case Slow, FailIO, FailedIO, Tear:

@@ -66,9 +66,9 @@ type life struct {
 		rand   *rand.Rand
 		frozen chan struct{}
 		// heldUp is since when it is frozen, or one of its requests is held back.
-		heldUp time.Time
-		arms   []*arm
-		calm   bool
+		heldUp, slowUntil time.Time
+		arms              []*arm
+		calm              bool
 		// attempt says that files were looked at or noted, and that no commit has come of it yet.
 		attempt bool
 	}
@@ -115,7 +115,7 @@ func (x *explorer) newLife(i int, topo string, s shape) *life {
 	}
 	cfg.Committer = topology.CommitterConfig{
 		Interval: s.interval, EmptyInterval: 300 * time.Millisecond, Grace: grace, AttemptTimeout: 5 * time.Second,
-		MaxBackoff: 200 * time.Millisecond, CheckInterval: time.Second,
+		MaxBackoff: 200 * time.Millisecond, CheckInterval: 2 * time.Second,
 	}
 	cfg.ShutdownTimeout = 10 * time.Second
 	cfg.Instance = fmt.Sprintf("%d-%d", i, len(x.all))
@@ -262,8 +262,12 @@ func (l *life) decide(p fault.Point) fault.Action {
 		}
 		l.mu.arms = slices.Delete(l.mu.arms, i, i+1)
 		l.x.note("%s: %v at %v", l, a.op, p)
-		if a.op == Delay {
+		switch a.op {
+		case Delay:
 			l.mu.heldUp = time.Now()
+			l.x.heldBack()
+		case Slow:
+			l.mu.slowUntil = time.Now().Add(slow)
 		}
 		return a.do()
 	}
@@ -320,6 +324,9 @@ func (x *explorer) saw(p fault.Point) {
 	}
 }
 
+// slow is longer than a request's deadline, and short of half the grace time: nothing else takes that long by itself.
+const slow = 12 * time.Second
+
 // lie is where storage may say that something is done that isn't, and nobody has to be asked: a data file that is gone after
 // it was closed, an entry that was never written, anything that is still there after it was deleted.
 func lie(p fault.Point) bool {
@@ -372,7 +379,7 @@ func armFor(e Event) *arm {
 		act(fault.Crash)
 	case Slow:
 		a.on = func(fault.Point) bool { return true }
-		act(fault.Slow(time.Minute))
+		act(fault.Slow(slow))
 	case Lie:
 		a.on = lie
 		act(fault.Pretend)

@@ -29,6 +29,8 @@ type Stats struct {
 	Ends   map[string]int
 	// Virtual is the time that passed in the bubbles.
 	Virtual time.Duration
+	// Log is what happened in one run, in order; Add leaves it out.
+	Log []string
 }
 
 // Add adds another's counts.
@@ -67,6 +69,7 @@ func Run(t *testing.T, s Schedule) (found *Finding, stats *Stats) {
 			stats.Virtual = time.Since(began)
 			x.mu.Lock()
 			defer x.mu.Unlock()
+			stats.Log = x.mu.log
 			if found = x.mu.found; found != nil {
 				found.Log = strings.Join(x.mu.log, "\n")
 			}

@@ -43,7 +43,10 @@ const (
 	Delay
 	// Release applies what Delay holds back of the slot, of whichever life.
 	Release
-	// Slow makes its Nth next effect take a minute.
+	// Undo applies its Nth next commit request, loses the answer, and sets the branch back before anybody has looked; where N is
+	// even, the snapshot expires at once.
+	Undo
+	// Slow makes its Nth next effect take twelve seconds, longer than a request's deadline.
 	Slow
 	// FailIO makes its Nth next effect on the storage fail, without or (FailedIO) although it was applied.
 	FailIO
@@ -87,7 +90,7 @@ const (
 )
 
 var opNames = [ops]string{"Produce", "Pass", "Start", "Kill", "Stop", "Freeze", "Thaw", "Crash", "Take", "Share", "Drop",
-	"LoseAnswer", "Conflict", "NotApplied", "Delay", "Release", "Slow", "FailIO", "FailedIO", "Tear", "Cut", "Lie", "Away", "Back", "Replace",
+	"LoseAnswer", "Conflict", "NotApplied", "Delay", "Release", "Undo", "Slow", "FailIO", "FailedIO", "Tear", "Cut", "Lie", "Away", "Back", "Replace",
 	"Rollback", "Forward", "Expire", "CherryPick", "AddColumn", "DropColumn", "Respec", "LoseProperty", "OldProperty", "WipeWAL",
 	"Orphans", "Recreate", "Grow", "Answer"}
 

@@ -66,7 +66,8 @@ type reasons struct {
 	// process stood still for a while, so that what has a deadline may have missed it.
 	shared, recreated, troubled bool
 	// inFlight: the branch was set back while a request was on its way, or a process stood still that may have sent one.
-	inFlight bool
+	// heldBack: something was frozen or held back, now or before.
+	inFlight, heldBack bool
 }
 
 func newExplorer(s Schedule, stats *Stats) *explorer {
