@@ -61,8 +61,8 @@ type Group struct {
 	Task      int
 	TableUUID uuid.UUID
 	Branch    string
-	// BaseSnapshot is the branch head that the first attempt was made on, nil on an empty table. It proves nothing: a
-	// later attempt has another.
+	// BaseSnapshot is the branch head that the first attempt was made on, nil on an empty table. That the head has left it
+	// proves nothing, a later attempt has another; but whatever came of the commit is younger.
 	BaseSnapshot *int64
 	// Moves are the positions before (From) and after (To) the group, one a partition.
 	Moves       []source.Range

@@ -240,17 +240,17 @@ func (m *model) expires(s *state) {
 	}
 }
 
-func (c *state) expire(which func(int8) bool) {
+func (s *state) expire(which func(int8) bool) {
 	line, picked := [maxSnaps + 1]bool{}, [maxSnaps + 1]bool{}
-	c.line(func(id int8, x *snap) bool { line[id], picked[x.picked] = true, true; return true })
-	for id := int8(1); id <= c.ns; id++ {
-		if id == c.head || !which(id) {
+	s.line(func(id int8, x *snap) bool { line[id], picked[x.picked] = true, true; return true })
+	for id := int8(1); id <= s.ns; id++ {
+		if id == s.head || !which(id) {
 			continue
 		}
-		y := &c.snaps[id-1]
+		y := &s.snaps[id-1]
 		y.flags |= expired
 		if !line[id] && !picked[id] {
-			c.doomed |= y.files
+			s.doomed |= y.files
 		}
 	}
 }

@@ -15,6 +15,8 @@ func tableHash(t *table) uint64 { return maphash.Comparable(tableSeed, *t) }
 
 func cmpOr(a, b string) string { return cmp.Or(a, b) }
 
+var _ space[state] = (*model)(nil)
+
 func newModel(r rules, b bounds) *model { return &model{r: r, b: b, seen: make([]*sight, 1<<14)} }
 
 func (m *model) full() []int8 {
