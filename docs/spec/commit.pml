@@ -50,7 +50,9 @@
 #endif
 /* Deviations from the rules, for which a counterexample must be found: NO_CONTIGUITY, END_ONLY, PART_THERE, DROP_PART,
  * CHECK_ONCE, NO_PIN, ADOPT_BLIND, REUSE, DELETE_ON_UNKNOWN, DELETE_BY_BASE, DELETE_OTHER_RANGE, DELETE_NO_WALK,
- * NO_STAT, ACK_EARLY, OPEN_AT_GROUP. And one limit that is documented: TO_BASE. */
+ * NO_STAT, NO_HIDDEN, ACK_EARLY, OPEN_AT_GROUP.
+ * And a limit that is documented: SET_TO_BASE, by which a file can be lost; with ROWS_ONLY beside it (files are not looked
+ * at) it shows that the rows are right. */
 
 #define ND (NC * GROUP)	/* descriptor d belongs to commit id d / GROUP */
 #define NONE 15
@@ -84,9 +86,9 @@ byte ns, head;
 byte propSnap, propPos[2];	/* the property: the snapshot it names, the positions */
 Descriptor desc[ND];
 byte nc;			/* commit ids so far */
-byte deleted;			/* descriptors whose files are gone */
+byte deleted, doomed;		/* descriptors whose files are gone; those that an expiry is about to delete */
 byte noted;			/* commit ids with a WAL entry. None is ever removed: that only takes choices away */
-byte based[NC];			/* the base that an entry names */
+byte based[NC];			/* the head that the first attempt was pinned to, by commit id; entries name it */
 Request net[NR];
 Instance in[NI];
 byte acked[2], top[2];		/* the group's offsets; the highest position that any snapshot ever carried */
@@ -98,7 +100,7 @@ byte foreign = FOREIGN, roll = ROLL, expire = EXPIRE, crash = CRASH, resend = RE
 #define hidden
 #endif
 hidden byte w, d, p, o, k, keep, pos[2], rows[8];
-hidden byte known, on, off, stale, all, any, mixed, proof, commits, there, unseen;	/* truths; spin hides no bool */
+hidden byte known, on, off, stale, all, any, mixed, proof, commits, there, unseen, unknown;	/* truths; spin hides no bool */
 
 /* Which positions does the table hold? The newest snapshot on the line that carries some; where the line ends at one that
  * has expired, the property, if it names that very snapshot; else a person is asked (see positions.pml). */
@@ -121,11 +123,13 @@ inline look() {
 	od
 }
 
-/* Where is the commit id: on the branch, on a retained snapshot off it? */
+/* Where is the commit id: on the branch, on a retained snapshot off it? Or hidden: a snapshot that was made since its first
+ * attempt has expired, and may have been this commit's. */
 inline see(id) {
-	on = false; off = false; w = head;
+	on = false; off = false; unknown = snap[based[id]].gone; w = head;
 	for (k : 0 .. NS - 1) {
-		if :: k < ns && !snap[k].gone && snap[k].has && snap[k].cid == id -> off = true :: else fi
+		if :: k < ns && !snap[k].gone && snap[k].has && snap[k].cid == id -> off = true :: else fi;
+		if :: k < ns && snap[k].gone && k > based[id] -> unknown = true :: else fi
 	}
 	do
 	:: w == NONE || snap[w].gone -> break
@@ -134,9 +138,15 @@ inline see(id) {
 		w = snap[w].parent
 	od;
 	if
-	:: on -> off = false	/* one commit id never lands twice: land() holds that */
+	:: on -> off = false; unknown = false	/* one commit id never lands twice: verify() holds that */
 	:: else
 	fi
+#ifdef NO_HIDDEN
+	; unknown = false
+#endif
+#ifdef REUSE
+	; off = false; unknown = false
+#endif
 }
 
 /* What becomes of descriptor d, given pos? */
@@ -203,7 +213,7 @@ inline verify() {
 		for (d : 0 .. ND - 1) {
 			if
 			:: snap[w].add & B(d) ->
-#ifndef TO_BASE
+#ifndef ROWS_ONLY
 				assert(!(deleted & B(d)));	/* no file of the table is gone */
 #endif
 				for (p : 0 .. 1) {
@@ -275,9 +285,6 @@ inline seal(i, x, n0, n1) {
 inline act(i) {
 	see(in[i].cid);
 	look();
-#ifdef REUSE
-	off = false;
-#endif
 	if
 	:: !known -> in[i].phase = asks; in[i].cid = NONE; in[i].hold = 0
 	:: known && on && in[i].tries > 0 ->
@@ -288,9 +295,9 @@ inline act(i) {
 		:: else -> open(i)
 		fi;
 		printf("%d: commit id landed, reads on at %d %d\n", i, in[i].at[0], in[i].at[1])
-	:: known && !(on && in[i].tries > 0) && off && in[i].tries > 0 ->
+	:: known && !(on && in[i].tries > 0) && (off || unknown) && in[i].tries > 0 ->
 		open(i);
-		printf("%d: commit id was rolled back, reads again\n", i)
+		printf("%d: commit id was rolled back, or may have been: reads again\n", i)
 	:: else ->
 		judgeGroup(in[i].hold);
 #ifdef CHECK_ONCE
@@ -345,14 +352,11 @@ inline act(i) {
 /* A WAL entry is looked at by i, to whom its partitions have been assigned. */
 inline adopt(i, c) {
 	see(c); look();
-#ifdef REUSE
-	off = false;
-#endif
 #ifdef ADOPT_BLIND
-	on = false; off = false;
+	on = false; off = false; unknown = false;
 #endif
 	if
-	:: known && !on && !off ->
+	:: known && !on && !off && !unknown ->
 		keep = 0;
 		for (d : c * GROUP .. c * GROUP + GROUP - 1) {
 			if :: desc[d].from[0] < desc[d].to[0] || desc[d].from[1] < desc[d].to[1] -> keep = keep | B(d) :: else fi
@@ -496,7 +500,8 @@ end:	do
 	od
 }
 
-/* Expiry: of all but the head (on) or of what is off the branch; with the files that only snapshots off the branch added. */
+/* Expiry: of all but the head (on) or of what is off the branch. The files that only snapshots off the branch had added are
+ * deleted some time later. */
 inline clean() {
 	keep = 0; w = head;
 	do
@@ -505,7 +510,7 @@ inline clean() {
 	od;
 	for (k : 0 .. NS - 1) {
 		if
-		:: k < ns && k != head && !snap[k].gone && !(keep & B(k)) -> deleted = deleted | snap[k].add; snap[k].gone = true
+		:: k < ns && k != head && !snap[k].gone && !(keep & B(k)) -> doomed = doomed | snap[k].add; snap[k].gone = true
 		:: k < ns && k != head && !snap[k].gone && (keep & B(k)) && on -> snap[k].gone = true
 		:: else
 		fi
@@ -525,7 +530,7 @@ end:	do
 		od;
 		if
 		/* Assumed, and documented: nobody sets the branch back to the base of a request that is on its way. */
-#ifdef TO_BASE
+#ifdef SET_TO_BASE
 		:: d_step { s != head && !snap[s].gone -> roll--; head = s; s = 0; printf("the branch is set to %d\n", head); verify() }
 #else
 		:: d_step { s != head && !snap[s].gone && !(net[0].used && net[0].base == s) && !(net[NR - 1].used && net[NR - 1].base == s) ->
@@ -535,7 +540,7 @@ end:	do
 		fi }
 	:: d_step { expire && ns > 1 -> expire--; printf("all but the head expire\n"); on = true; clean() }
 	:: d_step { expire && ns > 1 -> expire--; printf("what is off the branch expires\n"); on = false; clean() }
-#ifndef NO_CLEAN
+	:: d_step { doomed -> deleted = deleted | doomed; doomed = 0; printf("and their files are deleted\n"); verify() }
 	:: d_step { (noted & 1) && !(deleted & 1) -> prove(0, 0) }
 #if ND > 1
 	:: d_step { (noted & B(1 / GROUP)) && !(deleted & 2) -> prove(1 / GROUP, 1) }
@@ -551,7 +556,6 @@ end:	do
 #endif
 #if ND > 5
 	:: d_step { (noted & B(5 / GROUP)) && !(deleted & 32) -> prove(5 / GROUP, 5) }
-#endif
 #endif
 	od
 }

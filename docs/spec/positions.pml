@@ -30,7 +30,7 @@
 #define SET 1
 #endif
 /* Deviations from the rules, for which a counterexample must be found: PROPERTY_FIRST, BY_SEQUENCE, NO_CARRY, NO_DOUBT,
- * NO_PICK_CHECK, ROOT_IS_FRESH, NO_HEAD_ALONE (with NO_HISTORY). */
+ * NO_PICK_CHECK, PICK_FORGOTTEN (what was picked is forgotten, and taken for another engine's), ROOT_IS_FRESH, NO_HEAD_ALONE (with NO_HISTORY). */
 
 #define NONE 15
 /* What a value says of a topology: a position, or one of these. */
@@ -76,9 +76,14 @@ inline walk() {
 		:: snap[w].has -> at = w; val[0] = snap[w].val[0]; val[1] = snap[w].val[1]; break
 		:: else
 		fi;
-		/* Rows of a floe snapshot that lies off the branch came without their positions. */
+		/* Rows of a floe snapshot that lies off the branch came without their positions. Where nobody knows any more whose
+		 * snapshot was picked, it counts as one (other engines' are not modelled). */
 		if
+#ifdef PICK_FORGOTTEN
+		:: snap[w].picked != NONE && snap[snap[w].picked].gone != 2 -> picked = picked | (1 << snap[w].who)
+#else
 		:: snap[w].picked != NONE -> picked = picked | (1 << snap[w].who)
+#endif
 		:: else
 		fi;
 		w = snap[w].parent

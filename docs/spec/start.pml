@@ -86,7 +86,7 @@ inline open(i) {
 		:: else
 		fi
 	};
-	in[i].is = reads;
+	in[i].is = reads; printf("%d: opens at %d %d\n", i, in[i].at[0], in[i].at[1]);
 	p = 0
 }
 
@@ -98,17 +98,20 @@ inline reset(i) {
 	p = 0
 }
 
+#if defined(NO_BEGIN)
+#define FOLLOWS(i, q) (pos[q] == in[i].from[q] || pos[q] == NOWHERE)
+#elif defined(MISSING_IS_ZERO)
+#define FOLLOWS(i, q) (pos[q] == in[i].from[q] || (pos[q] == NOWHERE && in[i].from[q] == 0))
+#else
+#define FOLLOWS(i, q) (pos[q] == in[i].from[q])	/* NOWHERE equals nothing */
+#endif
+
 /* Commits what i has read of q, if the table stands where it starts; else reads again from the table's position. */
 inline commit(i, q) {
 	if
-	:: pos[q] == in[i].from[q]
-#if defined(NO_BEGIN)
-	   || pos[q] == NOWHERE
-#elif defined(MISSING_IS_ZERO)
-	   || (pos[q] == NOWHERE && in[i].from[q] == 0)
-#endif
-	   ->
+	:: FOLLOWS(i, q) ->
 		assert(in[i].from[q] == tail[q]);	/* nothing is left out, nothing is there twice */
+		printf("%d: commits p%d up to %d\n", i, q, in[i].at[q]);
 		pos[q] = in[i].at[q]; tail[q] = in[i].at[q]; move()
 	:: else -> in[i].at[q] = pos[q]
 	fi;
@@ -127,7 +130,7 @@ end:	do
 	:: d_step { in[i].is == reads && in[i].from[0] != NOWHERE -> commit(i, 0) }
 	:: d_step { in[i].is == reads && in[i].from[1] != NOWHERE -> commit(i, 1) }
 	:: d_step { in[i].is == reads && !in[i].knows[1] && there[1] -> reset(i) }	/* the assignment changes */
-	:: d_step { in[i].is != down && crash -> crash--; reset(i) }
+	:: d_step { in[i].is != down && crash -> crash--; reset(i); printf("%d: crashes\n", i) }
 	od
 }
 
@@ -148,6 +151,7 @@ end:	do
 			if :: first[p] != NOWHERE -> pos[p] = first[p] :: else fi
 		};
 		if :: !later && !there[1] -> later = true :: else fi;
+		printf("starts are recorded: %d %d\n", pos[0], pos[1]);
 		move(); held = false; first[0] = 0; first[1] = 0; p = 0 }
 	:: d_step { held -> held = false; heldPin = false; first[0] = 0; first[1] = 0 }	/* refused, or it never arrives */
 	od
@@ -155,9 +159,9 @@ end:	do
 
 proctype Log() {
 end:	do
-	:: d_step { next[0] < NO -> next[0]++ }
-	:: d_step { there[1] && next[1] < NO -> next[1]++ }
-	:: d_step { !there[1] -> there[1] = true }
+	:: d_step { next[0] < NO -> next[0]++; printf("a record of p0\n") }
+	:: d_step { there[1] && next[1] < NO -> next[1]++; printf("a record of p1\n") }
+	:: d_step { !there[1] -> there[1] = true; printf("p1 is added\n") }
 	od
 }
 
