@@ -25,6 +25,21 @@
 // Where floe must stop and ask (a rollback to before its first commit, a cherry-picked snapshot), the explorer answers as a
 // person would who knows what the rows are.
 //
+// # How it is run
+//
+//	go test ./internal/explorer                                     some from a fixed seed, as many from a fresh one
+//	go test ./internal/explorer -run Explore -v -args -for 5m       the long tier, with counts of what was done
+//	go test ./internal/explorer -run Explore -v -args -schedules 1 -seed 4711 -show    one again, with its log
+//
+// -keep goes on after a schedule that fails, -shrink=false leaves it as long as it is, -trace prints each seed before it runs,
+// for one that takes the process down.
+//
+// # What is out of bounds
+//
+// Nobody can promise anything where a request is under way for longer than files are safe, or where the branch is set back
+// to the base of one that is, and the clean-up then takes files of what had landed. The explorer does not do these
+// (heldUp, sending); package committer names the limit.
+//
 // # What is not deterministic
 //
 // Commit ids, snapshot ids, the jitter of backoffs, and the order in which goroutines run that are ready at the same time.

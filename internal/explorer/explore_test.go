@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 120, "how many schedules are run; a third of them with -short")
+	schedules = flag.Int("schedules", 80, "how many schedules are run; a third of them with -short")
 	seed      = flag.Uint64("seed", 0, "the first seed; 0: half of the schedules from a fixed one, half from a fresh one")
 	duration  = flag.Duration("for", 0, "run for so long instead of a number of schedules")
 	trace     = flag.Bool("trace", false, "print each seed before it runs, for one that never ends")
