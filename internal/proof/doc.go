@@ -17,7 +17,7 @@
 // The oldest retained snapshot of the branch has exactly the rows below its positions, once for each topology. Each later one
 // changes the rows by what its positions moved: a floe append adds the rows of those ranges, each once and with its payload;
 // anything else, a compaction by another engine, leaves every row there as often as it was. No position is lower than in
-// the parent. So every snapshot of the history is right, and the one that is not is named.
+// the parent, and the counts beside the positions add up to the rows. So every snapshot of the history is right, and the one that is not is named.
 //
 // # Positions that a person set
 //

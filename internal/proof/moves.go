@@ -8,17 +8,15 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// span is a half-open range of positions in a partition.
-type span struct {
-	part     int32
-	from, to int64
-}
+// span is a half-open range of positions.
+type span struct{ from, to int64 }
 
 // moves is what a snapshot's positions say that it adds.
 type moves struct {
 	// next is where the topologies stand after it; nil where they stand as before.
 	next standing
-	rows []span
+	// rows are the ranges, by partition: one for each topology.
+	rows map[int32][]span
 	// limits are the highest positions after the snapshot, of its topology where it names one.
 	limits map[int32]int64
 	// starts are the lowest positions that are judged, by partition.
@@ -28,7 +26,7 @@ type moves struct {
 }
 
 func (m moves) asked(part int32, off int64) bool {
-	return slices.ContainsFunc(m.rows, func(s span) bool { return s.part == part && s.from <= off && off < s.to })
+	return slices.ContainsFunc(m.rows[part], func(s span) bool { return s.from <= off && off < s.to })
 }
 
 func (m moves) limit(part int32) int64 { return m.limits[part] }
@@ -38,7 +36,7 @@ func (m moves) unjudged(part int32, off int64) bool { return off < m.starts[part
 // moves compares where topologies stand with where they stood; a nil next is no change. empty says that the snapshot adds
 // no file.
 func (c *checker) moves(s *table.Snapshot, next standing, oldest, empty bool) moves {
-	m := moves{next: next, limits: map[int32]int64{}, starts: map[int32]int64{}}
+	m := moves{next: next, rows: map[int32][]span{}, limits: map[int32]int64{}, starts: map[int32]int64{}}
 	if next != nil && !oldest {
 		m.counted = map[int32]int64{}
 	}
@@ -82,7 +80,7 @@ func (c *checker) move(m *moves, s *table.Snapshot, name string, id int32, to pl
 			low = to.start
 			m.starts[id] = max(m.starts[id], low)
 		}
-		m.rows = append(m.rows, span{id, low, to.next})
+		m.rows[id] = append(m.rows[id], span{low, to.next})
 		return
 	}
 	anew := known && to.life != from.life && from.life != anyLife
@@ -100,7 +98,7 @@ func (c *checker) move(m *moves, s *table.Snapshot, name string, id int32, to pl
 		c.find(back)
 	}
 	// What was passed once is there: rows that a step back brings again are Doubled, too.
-	m.rows = append(m.rows, span{id, from.top, to.next})
+	m.rows[id] = append(m.rows[id], span{from.top, to.next})
 	if from.life == anyLife {
 		m.counted = nil // nobody knows what was counted before
 	} else if m.counted != nil {

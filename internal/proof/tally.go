@@ -53,9 +53,9 @@ func (t *tally) chunk(part int32, at int64) *[chunk]int16 {
 }
 
 // expect counts one off at each position of a range.
-func (t *tally) expect(s span) {
+func (t *tally) expect(part int32, s span) {
 	for off := max(0, s.from); off < s.to; off++ {
-		t.add(s.part, off, -1)
+		t.add(part, off, -1)
 	}
 }
 
