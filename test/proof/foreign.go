@@ -50,27 +50,48 @@ func onTable(ctx context.Context, cfg *config.Config, f func(context.Context, *t
 	return f(ctx, tbl)
 }
 
-// compact rewrites all groups of at least two small files. It is false where there is none.
-func compact(ctx context.Context, tbl *table.Table) (bool, error) {
+const (
+	// atOnce is how many files a compaction rewrites: few, so that it is quick enough to win its race against floe's next
+	// commit now and then. compactions is how often it tries.
+	atOnce      = 24
+	compactions = 4
+)
+
+// compact rewrites some small files of one partition. It is false where there are not two.
+func compact(ctx context.Context, tbl *table.Table) (done bool, err error) {
 	how := compaction.DefaultConfig()
 	how.MinInputFiles = 2
-	plan, err := compaction.Analyze(ctx, tbl, how)
-	if err != nil {
-		return false, fmt.Errorf("plan: %w", err)
+	for n := range compactions {
+		if n > 0 {
+			if err := tbl.Refresh(ctx); err != nil {
+				return false, err
+			}
+		}
+		plan, perr := compaction.Analyze(ctx, tbl, how)
+		if perr != nil {
+			return false, fmt.Errorf("plan: %w", perr)
+		}
+		if len(plan.Groups) == 0 {
+			return false, nil
+		}
+		g := plan.Groups[0]
+		g.Tasks = g.Tasks[:min(len(g.Tasks), atOnce)]
+		if err = rewrite(ctx, tbl, g); err == nil {
+			return true, nil
+		}
 	}
-	var groups []table.CompactionTaskGroup
-	for _, g := range plan.Groups {
-		groups = append(groups, table.CompactionTaskGroup{PartitionKey: g.PartitionKey, Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
-	}
-	if len(groups) == 0 {
-		return false, nil
-	}
+	return false, err
+}
+
+func rewrite(ctx context.Context, tbl *table.Table, g compaction.Group) error {
 	tx := tbl.NewTransaction()
-	if _, err := tx.RewriteDataFiles(ctx, groups, table.RewriteDataFilesOptions{}); err != nil {
-		return false, fmt.Errorf("rewrite: %w", err)
+	_, err := tx.RewriteDataFiles(ctx, []table.CompactionTaskGroup{{PartitionKey: g.PartitionKey, Tasks: g.Tasks,
+		TotalSizeBytes: g.TotalSizeBytes}}, table.RewriteDataFilesOptions{})
+	if err != nil {
+		return fmt.Errorf("rewrite: %w", err)
 	}
 	_, err = tx.Commit(ctx)
-	return err == nil, err
+	return err
 }
 
 // expire keeps the newest snapshots alone.
