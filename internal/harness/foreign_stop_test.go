@@ -112,10 +112,6 @@ func TestACherryPickedSnapshotAsks(t *testing.T) {
 		w := s.world(t)
 		w.Produce(40)
 		s.lives(t, w)
-		held, err := w.Positions("orders")
-		if err != nil {
-			t.Fatal(err)
-		}
 		w.Produce(30)
 		var picked error
 		pick := func() {
@@ -133,7 +129,8 @@ func TestACherryPickedSnapshotAsks(t *testing.T) {
 		asks(t, s, w, "cherry-picked", "floe positions set")
 		// What the head holds is what it held before: the commits up to the one that was picked.
 		src := w.Catalog.Metadata().CurrentSnapshot().Summary.Properties["source-snapshot-id"]
-		if held, err = w.PositionsAt(src, "orders"); err != nil {
+		held, err := w.PositionsAt(src, "orders")
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := w.SetPositions(t.Context(), "orders", held); err != nil {
