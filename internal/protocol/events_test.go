@@ -240,17 +240,27 @@ func (m *model) expires(s *state) {
 	}
 }
 
+// expire takes snapshots out of the metadata. Files go that only one of them added, which nothing retained stands on or was
+// picked from; that another snapshot has added the same file once more does not save it.
 func (s *state) expire(which func(int8) bool) {
-	line, picked := [maxSnaps + 1]bool{}, [maxSnaps + 1]bool{}
-	s.line(func(id int8, x *snap) bool { line[id], picked[x.picked] = true, true; return true })
+	var gone, stands [maxSnaps + 1]bool
 	for id := int8(1); id <= s.ns; id++ {
-		if id == s.head || !which(id) {
+		if y := &s.snaps[id-1]; id != s.head && which(id) && !y.is(expired) {
+			gone[id] = true
+			y.flags |= expired
+		}
+	}
+	for id := int8(1); id <= s.ns; id++ {
+		if s.snaps[id-1].is(expired) {
 			continue
 		}
-		y := &s.snaps[id-1]
-		y.flags |= expired
-		if !line[id] && !picked[id] {
-			s.doomed |= y.files
+		for up := id; up != 0; up = s.snaps[up-1].parent {
+			stands[up], stands[s.snaps[up-1].picked] = true, true
+		}
+	}
+	for id := int8(1); id <= s.ns; id++ {
+		if gone[id] && !stands[id] {
+			s.doomed |= s.snaps[id-1].files
 		}
 	}
 }

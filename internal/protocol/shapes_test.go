@@ -61,7 +61,7 @@ var shapes = []shape{
 	{"the line ends where another engine's snapshot has expired", bounds{topo: []int8{1}, parts: 1, offs: 1, kinds: one, group: 1, left: budget{foreign: 1, expire: 1, roll: 1, forget: 1}},
 		bounds{topo: []int8{1}, parts: 1, offs: 2, kinds: one, group: 1, left: budget{foreign: 2, expire: 2, roll: 1, forget: 1, crash: 1}}, false},
 	{"expiry alone never makes it ask", bounds{topo: []int8{1}, parts: 1, offs: 2, kinds: one, group: 1, left: budget{foreign: 1, expire: 1, crash: 1}},
-		bounds{topo: []int8{1}, parts: 2, offs: 2, kinds: one, group: 1, left: budget{foreign: 2, expire: 2, rewrite: 1, crash: 1}}, true},
+		bounds{topo: []int8{1}, parts: 1, offs: 2, kinds: one, group: 1, left: budget{foreign: 1, expire: 2, rewrite: 1, crash: 1}}, true},
 	{"no table property", bounds{topo: []int8{1}, parts: 1, offs: 1, kinds: one, group: 1, noProperty: true, left: budget{foreign: 1, roll: 1, expire: 1}},
 		bounds{topo: two, parts: 1, offs: 1, kinds: one, group: 1, noProperty: true, left: budget{foreign: 1, roll: 1, expire: 1}}, false},
 	{"a catalog without history", bounds{topo: []int8{1}, parts: 1, offs: 1, kinds: one, group: 1, headless: true, left: budget{foreign: 1, roll: 1, crash: 1}},
