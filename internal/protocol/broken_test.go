@@ -158,6 +158,11 @@ var broken = []struct {
 		r.low = func(h *History, _ int64, rs []source.Range, at func(string) (Positions, bool)) bool {
 			return Low(h, h.Last, rs, at)
 		}
+		// What is out of sight is no proof either: two rules hold this, and both are broken.
+		r.entry = func(e Entry, at Positions, low func([]source.Range) bool) (EntryFate, []BatchFate) {
+			e.Seen.Hidden = false
+			return JudgeEntry(e, at, low)
+		}
 	}, inLower, "deleted file"},
 	{"a batch of a group that landed is taken for there, whatever the positions say", func(r *rules) {
 		r.held = func(Positions, []source.Range) bool { return true }

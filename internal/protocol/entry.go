@@ -89,7 +89,8 @@ func JudgeEntry(e Entry, at Positions, low func(ranges []source.Range) bool) (En
 	})
 	out, result := make([]BatchFate, len(fates)), Abandon
 	for i := range fates {
-		out[i] = batchFate(fates[i], batches[i].Ranges, at, old, low)
+		// Where it may have landed out of sight, what still stands on it may name its files: no proof.
+		out[i] = batchFate(fates[i], batches[i].Ranges, at, old, func(rs []source.Range) bool { return !e.Seen.Hidden && low(rs) })
 		switch {
 		case out[i] == BatchAdopt:
 			result = Adopt

@@ -259,7 +259,7 @@ func (s *state) expire(which func(int8) bool) {
 		}
 	}
 	for id := int8(1); id <= s.ns; id++ {
-		if gone[id] && !stands[id] {
+		if gone[id] && !stands[id] && !(s.snaps[id-1].picked != 0 && stands[s.snaps[id-1].picked]) {
 			s.doomed |= s.snaps[id-1].files
 		}
 	}

@@ -144,6 +144,8 @@ func TestJudgeEntry(t *testing.T) {
 			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Abandon, []BatchFate{BatchKeep}},
 		{"out of sight since: it may have landed, been rolled back and expired", Entry{Readable: true, SameTable: true, Seen: Sight{Hidden: true}, Age: old,
 			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Leave, []BatchFate{BatchWait}},
+		{"passed, but it may have landed out of sight, below what is still there on another line", Entry{Readable: true, SameTable: true, Seen: Sight{Hidden: true}, Age: old,
+			Batches: []EntryBatch{{rs(r(0, 5, 10)), whole}}}, walked, Abandon, []BatchFate{BatchKeep}},
 		{"another table's", Entry{Readable: true, Age: old, Seen: Sight{On: true},
 			Batches: []EntryBatch{{rs(r(0, 10, 15)), whole}}}, walked, Abandon, []BatchFate{BatchKeep}},
 		{"another table's, young", Entry{Readable: true, Age: young,
