@@ -182,12 +182,6 @@ var mutants = []mutant{
 		tests: []suite{committerTests("TestFindingTheCommitIDDoesNotVouchForWhatIsNotThere")},
 	},
 	{
-		name:  "a rolled-back commit counts as landed",
-		model: "the branch is set back and forth",
-		edits: []edit{{judge, "\tcase a == Landed || seen.On:", "\tcase a == Landed || seen.On || seen.Off:"}},
-		tests: []suite{committerTests("TestFilesOfARolledBackCommitAreNotUsedAgain")},
-	},
-	{
 		name:  "no WAL entry is written",
 		edits: []edit{{group, "\t\tc.note(ctx, g, v)\n", "\t\t_ = c.note\n"}},
 		tests: []suite{committerTests("TestACrashBetweenNoteAndCommitIsAdopted")},

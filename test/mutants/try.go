@@ -117,8 +117,14 @@ func unmutated(ctx context.Context, root string, ms []mutant) error {
 	}
 	for _, pkg := range pkgs {
 		failed, out, err := gotest(ctx, root, "", suite{pkg, strings.Join(runs[pkg], "|")})
-		if err != nil || len(failed) > 0 || !strings.Contains(out, "--- PASS: ") {
-			return fmt.Errorf("without a mutant the tests of %s fail (%v):\n%s", pkg, err, out)
+		if err == nil && len(failed) > 0 {
+			err = errors.New(strings.Join(failed, ", "))
+		}
+		if err == nil && !strings.Contains(out, "--- PASS: ") {
+			err = errors.New("none has run")
+		}
+		if err != nil {
+			return fmt.Errorf("tests of %s without a mutant: %w\n%s", pkg, err, out)
 		}
 		for _, rule := range rules {
 			// A name that matches nothing would pass, too.
