@@ -57,6 +57,10 @@ func TestAnotherInstanceBetweenTwoAttempts(t *testing.T) {
 				return fault.Continue
 			}
 		}, func() {
+			// Else the other one adopts the entry, and its commit is the first one's own.
+			if err := w.RemoveWAL(); err != nil {
+				t.Error(err)
+			}
 			plan := fault.New(nil)
 			if err := w.Live(t, w.Config(plan), plan); err != nil {
 				t.Errorf("the other instance gave %v", err)

@@ -86,8 +86,8 @@ var mutants = []mutant{
 		rule: "a missing position is taken for zero",
 		edits: []edit{
 			{judge, "\t\tcase !ok || r.From >= r.To:", "\t\tcase ok && r.From >= r.To:"},
-			{place, "\t\tif _, there := now.At[p]; there {\n\t\t\tcontinue\n\t\t}\n\t\tif bounds,", "\t\tif now.Known || !now.Known {\n\t\t\tcontinue\n\t\t}\n\t\tif bounds,"},
-			{place, "\t\tif pr, there := now.At[p]; there {\n\t\t\tat[p]", "\t\tif pr := now.At[p]; r != nil {\n\t\t\tat[p]"},
+			{place, "\t\tif _, there := now.At[p]; there {\n\t\t\tcontinue\n\t\t}\n\t\tif bounds,", "\t\tif p.ID >= 0 {\n\t\t\tcontinue\n\t\t}\n\t\tif bounds,"},
+			{place, "\t\tif pr, there := now.At[p]; there {\n\t\t\tat[p]", "\t\tif pr := now.At[p]; r != nil || bounds != nil {\n\t\t\tat[p]"},
 		},
 		tests: []suite{topologyTests("TestFirstPositionsAreRecordedForAllPartitionsBeforeAnythingIsRead"), harnessTests("TestStartLatestLosesNothing")},
 	},
