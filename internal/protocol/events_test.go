@@ -255,7 +255,10 @@ func (s *state) expire(which func(int8) bool) {
 			continue
 		}
 		for up := id; up != 0; up = s.snaps[up-1].parent {
-			stands[up], stands[s.snaps[up-1].picked] = true, true
+			stands[up] = true
+			for src := s.snaps[up-1].picked; src != 0; src = s.snaps[src-1].picked {
+				stands[src] = true
+			}
 		}
 	}
 	for id := int8(1); id <= s.ns; id++ {
