@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +14,8 @@ import (
 )
 
 func main() {
+	// iceberg-go tells the standard log of each old metadata file that the catalog was faster to delete.
+	log.SetOutput(io.Discard)
 	// The second signal ends the process at once, by the system's own means.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
