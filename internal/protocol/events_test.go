@@ -255,17 +255,22 @@ func (s *state) expire(which func(int8) bool) {
 			continue
 		}
 		for up := id; up != 0; up = s.snaps[up-1].parent {
-			stands[up] = true
-			for src := s.snaps[up-1].picked; src != 0; src = s.snaps[src-1].picked {
-				stands[src] = true
-			}
+			stands[s.origin(up)] = true
 		}
 	}
 	for id := int8(1); id <= s.ns; id++ {
-		if gone[id] && !stands[id] && !(s.snaps[id-1].picked != 0 && stands[s.snaps[id-1].picked]) {
+		if gone[id] && !stands[s.origin(id)] {
 			s.doomed |= s.snaps[id-1].files
 		}
 	}
+}
+
+// origin is the snapshot whose files one has added, also where it was picked, and where that one was.
+func (s *state) origin(id int8) int8 {
+	for s.snaps[id-1].picked != 0 {
+		id = s.snaps[id-1].picked
+	}
+	return id
 }
 
 // persons answer where floe asks: with what the table holds, where positions can say it. And they set positions lower.
