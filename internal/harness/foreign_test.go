@@ -211,6 +211,8 @@ func TestManyHands(t *testing.T) {
 		var names []string
 		bubble(t, func(t *testing.T) {
 			w := s.world(t)
+			w.Produce(5)
+			s.lives(t, w) // a branch that has no snapshot yet can't be set to another
 			for range 5 {
 				w.Produce(25)
 				h, at := hands[rnd.IntN(len(hands))], handTimes[rnd.IntN(len(handTimes))]
