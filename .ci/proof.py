@@ -10,13 +10,14 @@ import sys
 import servers
 
 
-def soak(o, name, broker, catalog, kills, *more):
-    """Runs one soak and gives its exit code. It ends its own processes, also when it is ended itself."""
+def soak(o, name, broker, catalog, kills, seed, *more):
+    """Runs one soak and gives its exit code. It ends its own processes, also when it is ended itself. Its topics are named
+    after the seed: on one broker each soak needs another."""
     keys = [a for k, v in catalog.items() for a in ("--catalog", f"{k}={v}")]
-    print(f"soak on {name}: {kills} kills, seed {o.seed}", flush=True)
+    print(f"soak on {name}: {kills} kills, seed {seed}", flush=True)
     with open(f"{o.dir}/{name}.json", "wb") as out:
         p = subprocess.Popen([f"{o.dir}/proof", "soak", "--json", "--floe", f"{o.dir}/floe", "--dir", f"{o.dir}/{name}",
-                              "--brokers", broker, "--kills", str(kills), "--seed", str(o.seed), *keys, *more, *o.soak],
+                              "--brokers", broker, "--kills", str(kills), "--seed", str(seed), *keys, *more, *o.soak],
                              stdout=out)
         servers.started.append((name, p))
         code = p.wait()
@@ -42,13 +43,13 @@ def main():
         if "rest-s3" in only:
             s3url = servers.s3(d)
             catalog = {"type": "rest", "uri": servers.rest(o.rest, d, s3url), **servers.s3_keys(s3url)}
-            codes.append(soak(o, "rest-s3", broker, catalog, share, *(["--proxy", o.proxy] if o.proxy else [])))
+            codes.append(soak(o, "rest-s3", broker, catalog, share, o.seed, *(["--proxy", o.proxy] if o.proxy else [])))
         if "postgres" in only:
             catalog = {"type": "postgres", "uri": servers.postgres_uri(servers.postgres(d)), "warehouse": f"file://{d}/warehouse"}
-            codes.append(soak(o, "postgres", broker, catalog, share))
+            codes.append(soak(o, "postgres", broker, catalog, share, o.seed + 1))
     finally:
         servers.stop_all()
-    print(f"soak on real services: {'ok' if not any(codes) else 'something was found'}; all logs are in {d}", flush=True)
+    print(f"soak on real services: {'ok' if not any(codes) else 'failed, or something was found'}; all logs are in {d}", flush=True)
     sys.exit(max(codes))
 
 
