@@ -44,7 +44,7 @@ func meanwhile(t *testing.T, w *harness.World, decide func(hold func() fault.Act
 func TestAnotherInstanceBetweenTwoAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, uncompressed)
-		w.Produce(60)
+		w.Produce(24) // so few batches that the one which was overtaken doesn't give way
 		meanwhile(t, w, func(hold func() fault.Action) fault.Decider {
 			commits := 0
 			return func(p fault.Point) fault.Action {
