@@ -163,6 +163,7 @@ func TestPositionsSurviveExpiryAndOtherEngines(t *testing.T) {
 		do   func(w *world)
 	}{
 		{"the property names the expired parent", func(w *world) { w.foreign(); w.expire() }},
+		{"the property alone tells", func(w *world) { w.foreign(); w.expire(); w.loseLog() }},
 		{"the metadata log tells", func(w *world) { w.foreign(); w.foreign(); w.foreign(); w.expire() }},
 		{"the log tells, of what a rollback left", func(w *world) {
 			t := w.table()

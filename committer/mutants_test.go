@@ -3,10 +3,13 @@ package committer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"github.com/stormfloe/floe/descriptor"
@@ -88,4 +91,22 @@ func TestFilesAreNotDeletedByAnotherBatchsRange(t *testing.T) {
 		t.Errorf("positions %+v", pos.At)
 	}
 	w.once("a", 1, 8)
+}
+
+// A table may ask for retries, and the library then replays a refused append on top of whatever is there now, contiguous or
+// not. Here another instance has committed the same records meanwhile.
+func TestAStaleRequestIsNotReplayed(t *testing.T) {
+	w := newWorld(t, iceberg.Properties{table.CommitNumRetriesKey: "5", table.CommitMinRetryWaitMsKey: "1"})
+	one, two := w.start(Config{Instance: "one"}, newLog()), w.start(Config{Instance: "two"}, newLog())
+	w.cat.hook(func(apply func() (table.Metadata, string, error)) (table.Metadata, string, error) {
+		w.cat.hook(nil)
+		w.want(two.submit("w", 1, w.batch("a", rng(0, 0, 10))), Landed)
+		m, loc, err := apply()
+		if err != nil {
+			err = fmt.Errorf("%w: %w", table.ErrCommitFailed, err)
+		}
+		return m, loc, err
+	})
+	w.want(one.submit("w", 1, w.batch("a", rng(0, 0, 10))), AlreadyThere)
+	w.once("a", 0, 10)
 }

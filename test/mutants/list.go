@@ -54,7 +54,7 @@ var mutants = []mutant{
 		name: "a retry is not pinned", spec: "NO_PIN",
 		rule:  "a retry is not pinned",
 		edits: []edit{{try, "\tif err := tx.AssertRefSnapshotID(c.cfg.Branch); err != nil {\n\t\treturn nil, err\n\t}\n", ""}},
-		tests: []suite{committerTests("TestAMovedHeadIsNoTrouble")},
+		tests: []suite{committerTests("TestAStaleRequestIsNotReplayed")},
 	},
 	{
 		name: "the property comes before the summary", spec: "PROPERTY_FIRST",
@@ -72,7 +72,7 @@ var mutants = []mutant{
 		name: "a partition opens where the source says", spec: "OPEN_AT_GROUP",
 		rule:  "an instance opens at the consumer group's offset",
 		edits: []edit{{place, "\t\t\tat[p] = pr.Next\n", "\t\t\tif at[p], err = r.cfg.Source.Start(ctx, p, source.OriginConfigured); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}\n\t\t\t_ = pr\n"}},
-		tests: []suite{topologyTests("TestRollbackBringsRowsBack"), harnessTests("TestStartLatestLosesNothing")},
+		tests: []suite{harnessTests("TestStartLatestLosesNothing")},
 	},
 	{
 		name: "parts of a group are committed apart", spec: "PARTS_APART",
