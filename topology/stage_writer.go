@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -34,7 +33,7 @@ type WriterStage struct {
 	flying     inFlight
 
 	mu struct {
-		sync.Mutex
+		turn
 		task  *writer.Task
 		table *table.Table
 		at    map[source.Partition]source.Position
@@ -42,6 +41,13 @@ type WriterStage struct {
 		ended bool
 	}
 }
+
+// turn is a lock that is held while files are written and sealed. It is a channel so that who waits for it in a
+// testing/synctest bubble lets the bubble's time go on; for a mutex it stands still, and slow storage never answers.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
 
 // NewWriterStage makes a stage that emits the bytes of sealed batches. It starts nothing.
 func NewWriterStage(cfg StageConfig, emit Emit) (*WriterStage, error) {
@@ -73,6 +79,7 @@ func newWriterStage(s *stage, cfg StageConfig,
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
+	w.mu.turn = make(turn, 1)
 	w.mu.task, w.mu.at = t, map[source.Partition]source.Position{}
 	return w, nil
 }
