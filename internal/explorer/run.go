@@ -106,6 +106,9 @@ func (x *explorer) finish() {
 		return
 	}
 	x.stopAll()
+	// The last lives find something to do: one that finds itself caught up may end before anything is assigned to it, and
+	// then settles nothing.
+	x.produce(len(x.mu.want))
 	for _, topo := range x.topologies() {
 		if x.stopped() {
 			return
