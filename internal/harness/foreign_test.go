@@ -50,7 +50,10 @@ var hands = []hand{
 		head := w.Catalog.Head(table.MainBranch)
 		return errors.Join(w.Catalog.SetRef("v1", head, table.TagRef), w.Catalog.SetRef("copy", head, table.BranchRef), w.ExpireAndDelete())
 	}},
-	{"another column", func(t *testing.T, w *harness.World) error { addColumn(t, w, "extra"); return nil }},
+	{"another column", func(t *testing.T, w *harness.World) error {
+		addColumn(t, w, fmt.Sprintf("extra_%d", w.Catalog.Metadata().LastColumnID()+1))
+		return nil
+	}},
 	{"another spec", func(t *testing.T, w *harness.World) error { setSpec(t, w, "part"); return nil }},
 	{"no spec", func(t *testing.T, w *harness.World) error { setSpec(t, w, ""); return nil }},
 	{"format version 3", func(_ *testing.T, w *harness.World) error {
