@@ -221,8 +221,10 @@ func TestManyHands(t *testing.T) {
 				h, at := hands[rnd.IntN(len(hands))], handTimes[rnd.IntN(len(handTimes))]
 				names = append(names, fmt.Sprintf("%s %s", h.name, at.name))
 				act := func() {
+					// What one hand has done can keep another from acting: the library doesn't compact across some specs. That
+					// each can act is TestForeignHands'.
 					if err := h.do(t, w); err != nil {
-						t.Errorf("setup: %v", err)
+						done.add(h.name, "kept from acting", 1)
 					}
 				}
 				if at.flying {
