@@ -39,24 +39,26 @@ func meanwhile(t *testing.T, w *harness.World, decide func(hold func() fault.Act
 	<-done
 }
 
+// atTheFirstRows holds the first commit with rows before it is sent; the one before it records where the partitions start.
+func atTheFirstRows(hold func() fault.Action) fault.Decider {
+	commits := 0
+	return func(p fault.Point) fault.Action {
+		if p.Op == fault.OpCommit && p.Phase == fault.Before {
+			if commits++; commits == 2 {
+				return hold()
+			}
+		}
+		return fault.Continue
+	}
+}
+
 // One instance's first commit with rows is on its way. Before it arrives, another one commits all the same records. The first
 // one's next attempt must find that there is nothing left to do.
 func TestAnotherInstanceBetweenTwoAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, uncompressed)
 		w.Produce(24) // so few batches that the one which was overtaken doesn't give way
-		meanwhile(t, w, func(hold func() fault.Action) fault.Decider {
-			commits := 0
-			return func(p fault.Point) fault.Action {
-				if p.Op == fault.OpCommit && p.Phase == fault.Before {
-					// The first commit records where the partitions start.
-					if commits++; commits == 2 {
-						return hold()
-					}
-				}
-				return fault.Continue
-			}
-		}, func() {
+		meanwhile(t, w, atTheFirstRows, func() {
 			// Else the other one adopts the entry, and its commit is the first one's own.
 			if err := w.RemoveWAL(); err != nil {
 				t.Error(err)
@@ -81,17 +83,7 @@ func TestAcksFollowTheTable(t *testing.T) {
 			}
 			return n
 		}
-		meanwhile(t, w, func(hold func() fault.Action) fault.Decider {
-			commits := 0
-			return func(p fault.Point) fault.Action {
-				if p.Op == fault.OpCommit && p.Phase == fault.Before {
-					if commits++; commits == 2 {
-						return hold()
-					}
-				}
-				return fault.Continue
-			}
-		}, func() {
+		meanwhile(t, w, atTheFirstRows, func() {
 			synctest.Wait()
 			if n := acked(); n != 0 {
 				t.Errorf("%d positions are acknowledged, and the table holds none", n)
