@@ -40,7 +40,7 @@ func (o *observer) Committed(files int, rows, bytes int64, d time.Duration) {
 	}
 	now := time.Now()
 	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
-		c.LastCommit = &now
+		c.LastCommit, c.LastCommitSeconds = &now, d.Seconds()
 		c.Commits++
 		c.Rows += rows
 		c.Files += int64(files)

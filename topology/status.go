@@ -68,11 +68,13 @@ type CommitterStatus struct {
 	PendingFiles  int        `json:"pending_files"`
 	OldestPending *time.Time `json:"oldest_pending,omitempty"`
 	LastCommit    *time.Time `json:"last_commit,omitempty"`
-	Commits       int64      `json:"commits"`
-	Rows          int64      `json:"rows"`
-	Files         int64      `json:"files"`
-	Bytes         int64      `json:"bytes"`
-	Failures      int64      `json:"failures"`
+	// LastCommitSeconds is how long the last commit took, from its first attempt until it landed.
+	LastCommitSeconds float64 `json:"last_commit_seconds,omitempty"`
+	Commits           int64   `json:"commits"`
+	Rows              int64   `json:"rows"`
+	Files             int64   `json:"files"`
+	Bytes             int64   `json:"bytes"`
+	Failures          int64   `json:"failures"`
 }
 
 // PartitionStatus is an owned partition, or one that was stopped.
