@@ -168,3 +168,19 @@ func TestAWriterThatNeverWorkedStops(t *testing.T) {
 		}
 	})
 }
+
+// TestManyBatchesThatAnotherHasCommittedAreOneOccasion: what was sealed before the first such answer came says nothing of a
+// second deployment, however much it is.
+func TestManyBatchesThatAnotherHasCommittedAreOneOccasion(t *testing.T) {
+	g := newRig(1, 1)
+	ranges := []source.Range{{Partition: g.part(0), From: 0, To: 1}}
+	w := &worker{at: map[source.Partition]*track{g.part(0): {}}, bears: minForeign, sends: 100}
+	for n := range w.sends {
+		if w.crossed(answer{&flight{n: n + 1, ranges: ranges}, committer.Outcome{Verdict: committer.AlreadyThere, Foreign: true}}) {
+			t.Fatalf("gave way at batch %d of one occasion", n+1)
+		}
+	}
+	if w.foreign != 1 {
+		t.Errorf("counted %d times", w.foreign)
+	}
+}

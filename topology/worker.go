@@ -48,9 +48,11 @@ type worker struct {
 	resumeAt, failingSince time.Time
 	failures               int
 	works                  bool
-	// stale counts rewinds in a row without a commit landed between. foreign counts batches that another instance committed
-	// in our stead, up to what this worker bears; own are our commits since.
+	// stale counts rewinds in a row without a commit landed between. foreign counts how often another instance committed in
+	// our stead, up to what this worker bears; own are our commits since.
 	stale, foreign, bears, own int
+	// sends numbers the flights; those up to crossings are part of what was counted in foreign.
+	sends, crossings uint64
 	// gapped are partitions of which a batch was dropped because it did not join up, and nothing has joined up since.
 	gapped map[source.Partition]struct{}
 	// table is the metadata that was last given to the task.
@@ -81,6 +83,7 @@ type track struct {
 // flight is a sealed batch on its way.
 type flight struct {
 	epoch  uint64
+	n      uint64 // by worker.sends
 	sub    committer.Submission
 	ranges []source.Range
 	weight int64

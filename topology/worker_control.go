@@ -154,12 +154,18 @@ func (w *worker) landed(a answer) {
 	w.crossed(a)
 }
 
-// crossed counts what another instance has committed in our stead. It reports whether it was too often.
+// crossed counts how often another instance has committed in our stead, and reports whether it was too often. All that was
+// sealed before the first such answer counts once: a process that was frozen, or whose branch was just made from another
+// one, learns of many batches at a time.
 func (w *worker) crossed(a answer) bool {
 	if !a.o.Foreign || !w.owns(a.f) {
 		return false
 	}
 	w.own = 0
+	if a.f.n <= w.crossings {
+		return false
+	}
+	w.crossings = w.sends
 	if w.foreign++; w.foreign < w.bears {
 		return false
 	}

@@ -225,8 +225,9 @@ func (w *worker) sealed(d *descriptor.Descriptor, took time.Duration) {
 
 // send queues a descriptor for the submitter.
 func (w *worker) send(d *descriptor.Descriptor, flush bool) {
+	w.sends++
 	f := &flight{
-		epoch: w.epoch, flush: flush,
+		epoch: w.epoch, n: w.sends, flush: flush,
 		weight: descriptorWeight + int64(len(d.Files))*fileWeight,
 		ranges: w.open,
 	}
