@@ -20,7 +20,11 @@ import (
 	"github.com/stormfloe/floe/source/sourcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !kafka.ServeCanned() {
+		goleak.VerifyTestMain(m)
+	}
+}
 
 // config gives short times, so that tests see what takes minutes elsewhere.
 func config(k *kafkatest.Cluster, topics ...string) kafka.Config {

@@ -184,6 +184,8 @@ type header struct {
 	baseTime, maxTime int64
 	producer          int64
 	count             int
+	// coming is about how many records the set holds from here on, where the other batches are like this one.
+	coming int
 }
 
 // batch reads one whole record batch; left is what remains of the set, this batch included.
@@ -205,6 +207,7 @@ func (d *decoder) batch(ctx context.Context, b []byte, left int) error {
 		return d.corrupt(h.base, "its header is out of range")
 	}
 	h.last = h.base + delta
+	h.coming = h.count * left / len(b)
 	skip := d.aborts.batch(&h)
 	if h.attributes&attrControl != 0 {
 		if err := d.marker(&h, b[batchHeader:]); err != nil {
@@ -232,12 +235,12 @@ func (d *decoder) marker(h *header, data []byte) error {
 	if h.attributes&attrCodec != codecNone || h.count == 0 {
 		return nil
 	}
-	rec, _, ok := cutRecord(data)
-	if !ok {
+	start, end := cutRecord(data, 0)
+	if end < 0 {
 		return d.corrupt(h.base, "its control record is damaged")
 	}
 	var r source.Record
-	if _, _, _, ok = parseRecord(rec, &r, nil); !ok || len(r.Key) < 4 {
+	if _, _, _, ok := parseRecord(data[start:end], &r, nil); !ok || len(r.Key) < 4 {
 		return d.corrupt(h.base, "its control record is damaged")
 	}
 	if binary.BigEndian.Uint16(r.Key[2:]) == markerAborted {
