@@ -131,6 +131,11 @@ func network(err error) bool {
 	return err != nil && !errors.As(err, &code) && !errors.Is(err, context.Canceled)
 }
 
+// closedHere tells whether err came of ending something on this side: a connection that was closed, a wait that was given up.
+func closedHere(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, context.Canceled)
+}
+
 // movedOn tells whether a broker's answer says that the metadata is out of date.
 func movedOn(code kafkago.Error) bool {
 	switch code {

@@ -202,6 +202,9 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 	begun := time.Now()
 	for wait := newBackoff(); actx.Err() == nil; _ = wait.sleep(actx) {
 		meta, err := m.src.subscribed(actx)
+		if actx.Err() != nil {
+			break
+		}
 		if err != nil {
 			m.src.inTrouble("assignment", explain("ask for the topics' ids", err))
 			continue
@@ -225,7 +228,9 @@ func (m *membership) assign(ctx context.Context, over <-chan struct{}, ps []topi
 				if errors.As(err, &f) && ctx.Err() == nil {
 					return nil, nil, err
 				}
-				m.src.inTrouble("assignment", err)
+				if actx.Err() == nil { // else it was told to give up
+					m.src.inTrouble("assignment", err)
+				}
 				continue
 			}
 		}
@@ -292,13 +297,7 @@ func (m *membership) work(ctx context.Context, gen *kafkago.Generation, over <-c
 	ps := slices.SortedFunc(maps.Keys(at), comparePartitions)
 	m.none.Store(len(ps) == 0)
 	ss := m.src.newSession(m.h, meta, at)
-	ss.acks = newAcks(ps, m.src.cfg.CommitInterval, gen.CommitOffsets, func(err error) {
-		if err != nil {
-			m.src.inTrouble("commit", explain(fmt.Sprintf("commit the offsets of group %q", gen.GroupID), err))
-		} else {
-			m.src.noTrouble("commit")
-		}
-	})
+	ss.acks = newAcks(ps, m.src.cfg.CommitInterval, gen.CommitOffsets, m.src.committedOffsets)
 	m.src.own(ss)
 	err := ss.run(wctx, meta, func(now *clusterMeta) {
 		if why := m.changed(now); why != nil {

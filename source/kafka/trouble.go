@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -50,6 +51,19 @@ func (s *Source) noTrouble(place string) {
 	s.mu.Unlock()
 	if was && report != nil {
 		report(left)
+	}
+}
+
+// committedOffsets notes how a commit of the group's offsets went. A connection that was closed on this side is no trouble: kafka-go
+// does it when a generation ends and after a failure, which is reported where it showed first. What was not committed is pending.
+func (s *Source) committedOffsets(err error) {
+	switch {
+	case err == nil:
+		s.noTrouble("commit")
+	case closedHere(err):
+		s.cfg.Logger.Debug("kafka offsets not committed", "group", s.cfg.Group, "error", err)
+	default:
+		s.inTrouble("commit", explain(fmt.Sprintf("commit the offsets of group %q", s.cfg.Group), err))
 	}
 }
 
