@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/apache/iceberg-go"
@@ -52,17 +53,15 @@ var errNotMoved = errors.New("the catalog refuses it as if the table had moved o
 // shows says whether the branch, as the answer to a commit gives it, holds the commit: at its head, or below what others
 // have committed since.
 func (c *Committer) shows(tbl *table.Table, id uuid.UUID) bool {
-	s := tbl.SnapshotByName(c.cfg.Branch)
-	for range len(tbl.Metadata().Snapshots()) {
+	last := int64(math.MaxInt64)
+	for s := tbl.SnapshotByName(c.cfg.Branch); s != nil; s = tbl.SnapshotByID(*s.ParentSnapshotID) {
 		switch {
-		case s == nil:
-			return false
 		case s.Summary != nil && s.Summary.Properties[keyCommitID] == id.String():
 			return true
-		case s.ParentSnapshotID == nil:
-			return false
+		case s.ParentSnapshotID == nil || s.SequenceNumber >= last:
+			return false // the root, or a line that runs in a circle
 		}
-		s = tbl.SnapshotByID(*s.ParentSnapshotID)
+		last = s.SequenceNumber
 	}
 	return false
 }

@@ -43,6 +43,8 @@ type memCat struct {
 	// last are the updates of the request at hand; a request that names a file with refused in its path is bad.
 	last    []table.Update
 	refused string
+	// io is what tables read and write through, nil for the local file system.
+	io iceio.IO
 }
 
 func (c *memCat) LoadTable(context.Context, table.Identifier) (*table.Table, error) {
@@ -63,8 +65,15 @@ func (c *memCat) LoadTable(context.Context, table.Identifier) (*table.Table, err
 }
 
 func (c *memCat) tableLocked() *table.Table {
-	return table.New(ident, c.meta, c.loc, func(context.Context) (iceio.IO, error) { return iceio.LocalFS{}, nil }, c)
+	fio := c.io
+	if fio == nil {
+		fio = iceio.LocalFS{}
+	}
+	return table.New(ident, c.meta, c.loc, func(context.Context) (iceio.IO, error) { return fio, nil }, c)
 }
+
+// Load makes the catalog a Loader.
+func (c *memCat) Load(ctx context.Context) (*table.Table, error) { return c.LoadTable(ctx, ident) }
 
 func (c *memCat) CommitTable(_ context.Context, _ table.Identifier, reqs []table.Requirement, ups []table.Update) (table.Metadata, string, error) {
 	apply := func() (table.Metadata, string, error) { return c.apply(reqs, ups) }
@@ -125,7 +134,7 @@ func schema() *iceberg.Schema {
 
 // world is a table, and what tests do to it.
 type world struct {
-	t   *testing.T
+	t   testing.TB
 	cat *memCat
 	dir string
 	nr  int

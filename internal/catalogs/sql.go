@@ -174,7 +174,11 @@ func openDatabase(ctx context.Context, name, driver, dsn string, dialect icesql.
 	if err != nil {
 		return nil, nil, errors.Join(notReached(string(dialect), where, err), db.Close())
 	}
-	return cat, func() error { return errors.Join(cat.Close(), db.Close()) }, nil
+	closeCatalog := func() error { return errors.Join(cat.Close(), db.Close()) }
+	if dialect != icesql.SQLite && dialect != icesql.Postgres {
+		return cat, closeCatalog, nil
+	}
+	return newKeeping(cat, db, name, dialect, p), closeCatalog, nil
 }
 
 const initAttempts = 8
