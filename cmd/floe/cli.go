@@ -47,7 +47,7 @@ type command struct {
 }
 
 func commands() []*command {
-	return []*command{demoCommand(), runCommand(), validateCommand(), positionsCommand(), versionCommand()}
+	return []*command{demoCommand(), runCommand(), validateCommand(), positionsCommand(), benchCommand(), versionCommand()}
 }
 
 // run is the whole binary with everything it touches given to it. It returns the exit code.
@@ -73,6 +73,8 @@ func (c *cli) main(args []string) int {
 		return c.help(args[1:])
 	case "-version", "--version":
 		name = "version"
+	case benchBroker:
+		return c.exit(c.serveBench())
 	}
 	for _, cmd := range commands() {
 		if cmd.name == name {

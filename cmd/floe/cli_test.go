@@ -15,7 +15,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is also the child of bench, which starts its own binary.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == benchBroker {
+		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // answer is what one call of the binary gave.
 type answer struct {
@@ -88,7 +94,7 @@ func golden(t *testing.T, name, got string) {
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"usage": {"--help"}, "demo": {"demo", "--help"}, "run": {"run", "-h"}, "validate": {"help", "validate"},
-		"positions": {"positions", "--help"}, "version": {"version", "--help"},
+		"positions": {"positions", "--help"}, "version": {"version", "--help"}, "bench": {"bench", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := call(t, args...)
@@ -108,6 +114,12 @@ func TestWrongUsageIsOneSentenceAndExitCode2(t *testing.T) {
 		{"validate"}, {"validate", "--samples", "-1", "testdata/valid.yaml"}, {"validate", "testdata/valid.yaml", "b"},
 		{"positions"}, {"positions", "get"}, {"positions", "show"}, {"positions", "show", "testdata/valid.yaml", "a/0=1"},
 		{"positions", "set", "testdata/valid.yaml"}, {"positions", "set", "--all", "first", "testdata/valid.yaml"},
+		{"bench", "a"}, {"bench", "--workload", "c"}, {"bench", "--workload", "avro-a"}, {"bench", "--records", "0"},
+		{"bench", "--partitions", "0"}, {"bench", "--writers", "0"}, {"bench", "--iceberg-partitions", "-1"}, {"bench", "--history", "-1"},
+		{"bench", "--warm-up", "11", "--records", "10"}, {"bench", "--interval", "-1s"}, {"bench", "--interval", "soon"},
+		{"bench", "--record-bytes", "100"}, {"bench", "--record-bytes", "2000", "--workload", "b"}, {"bench", "--codec", "zip"},
+		{"bench", "--brokers", "localhost:9092"}, {"bench", "--topic", "t"}, {"bench", "--produced"},
+		{"bench", "--memory", "much"}, {"bench", "--seal-bytes", "2", "--memory", "1MiB"},
 		{"version", "now"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
 		{"run", "testdata/schema.yaml"}, {"run", "testdata/partition.yaml"}, {"run", "testdata/catalog.yaml"}, {"run", "testdata/ca.yaml"},
 	} {

@@ -4,6 +4,7 @@
 //	floe run CONFIG           the topology of a configuration, until it is ended
 //	floe validate CONFIG      everything that can be known without writing
 //	floe positions show|set   where the table stands, and the answer to every "stop and ask"
+//	floe bench                how fast it is on this machine, from Kafka to visible rows
 //	floe version
 //
 // Each command has --help and, where it has output, --json. Exit codes: 0 done, 1 failed, 2 wrong usage or

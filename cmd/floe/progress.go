@@ -10,20 +10,22 @@ import (
 	"github.com/stormfloe/floe/internal/demo"
 )
 
-// progress shows how far the demo is: one line that is written over on a terminal, and otherwise a line at each step's
+// progress shows how far the demo or the bench is: one line that is written over on a terminal, and otherwise a line at each step's
 // beginning and end and every few seconds between them.
 type progress struct {
 	w        io.Writer
 	terminal bool
-	now      func() time.Time
-	last     demo.Progress
-	shown    time.Time
-	began    time.Time
-	width    int
+	// unit is what is counted.
+	unit  string
+	now   func() time.Time
+	last  demo.Progress
+	shown time.Time
+	began time.Time
+	width int
 }
 
 func newProgress(w io.Writer) *progress {
-	return &progress{w: w, terminal: isTerminal(w), now: time.Now}
+	return &progress{w: w, terminal: isTerminal(w), unit: "events", now: time.Now}
 }
 
 // isTerminal says whether w is one: a device that takes characters.
@@ -36,7 +38,10 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-var stepNames = map[string]string{"produce": "producing", "ingest": "ingesting", "verify": "verifying"}
+var stepNames = map[string]string{
+	"produce": "producing", "ingest": "ingesting", "verify": "verifying",
+	"preload": "preloading", "history": "snapshots", "warm": "warming up", "measure": "measuring",
+}
 
 func (p *progress) update(u demo.Progress) {
 	now := p.now()
@@ -65,7 +70,7 @@ func (p *progress) end() {
 }
 
 func (p *progress) show(u demo.Progress, now time.Time, final bool) {
-	line := fmt.Sprintf("%-9s  %*d of %d events", stepNames[u.Step], len(fmt.Sprint(u.Total)), u.Done, u.Total)
+	line := fmt.Sprintf("%-9s  %*d of %d %s", stepNames[u.Step], len(fmt.Sprint(u.Total)), u.Done, u.Total, p.unit)
 	if d := now.Sub(p.began); final {
 		line += fmt.Sprintf("  %.1f s", d.Seconds())
 	}

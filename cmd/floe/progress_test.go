@@ -11,7 +11,7 @@ import (
 func TestProgressOnATerminalIsOneLineAStep(t *testing.T) {
 	var b strings.Builder
 	now := time.Unix(0, 0)
-	p := &progress{w: &b, terminal: true, now: func() time.Time { return now }}
+	p := &progress{w: &b, terminal: true, unit: "events", now: func() time.Time { return now }}
 	for _, u := range []demo.Progress{
 		{Step: "produce", Done: 1, Total: 10}, {Step: "produce", Done: 5, Total: 10}, {Step: "produce", Done: 10, Total: 10},
 		{Step: "verify", Done: 3, Total: 10},

@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain is also the child, and a parent of one that can be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "broker":
+			if err := Serve(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "parent":
+			c, err := startChild([]string{os.Args[0], "broker"}, testJob(1000), nil, func(int64) {})
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintln(os.Stdout, c.brokers[0])
+			select {}
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func testJob(records int64) Job {
+	return Job{Topic: "t", Workload: "a", Seed: 1, Records: records, Partitions: 2, Codec: "lz4"}
+}
+
+// eventually waits for f, up to ten seconds.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); !f(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("it never came to this: ", what)
+		}
+	}
+}
+
+func refused(addr string) bool {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return true
+	}
+	_ = conn.Close()
+	return false
+}
+
+// TestTheBrokerEndsWithItsKilledParent kills a parent that can do nothing about its child any more.
+func TestTheBrokerEndsWithItsKilledParent(t *testing.T) {
+	parent := exec.Command(os.Args[0], "parent")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	addr, err := bufio.NewReader(out).ReadString('\n')
+	addr = strings.TrimSpace(addr)
+	if err != nil || refused(addr) {
+		t.Errorf("there is no broker at %q: %v", addr, err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // it was killed
+	eventually(t, "the broker is gone", func() bool { return refused(addr) })
+}
+
+func TestTheBrokerEndsWhileItIsFilled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	reports := 0
+	_, err := startChild([]string{os.Args[0], "broker"}, testJob(1<<40), ctx.Done(), func(int64) {
+		if reports++; reports == 2 {
+			cancel()
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "the broker's process has ended") {
+		t.Error(err)
+	}
+}
+
+func TestTheChildSaysItsTrouble(t *testing.T) {
+	for want, start := range map[string]func() (*child, error){
+		"no such file": func() (*child, error) {
+			return startChild([]string{"/nowhere/floe"}, testJob(1), nil, func(int64) {})
+		},
+		"there is no workload": func() (*child, error) {
+			j := testJob(1)
+			j.Workload = "z"
+			return startChild([]string{os.Args[0], "broker"}, j, nil, func(int64) {})
+		},
+		"the broker's process has ended: unexpected EOF": func() (*child, error) {
+			return startChild([]string{os.Args[0], "-test.run", "^$"}, testJob(1), nil, func(int64) {})
+		},
+	} {
+		if c, err := start(); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "read what the broker's process says") {
+			t.Errorf("want %q, got %v, %v", want, c, err)
+		}
+	}
+	if err := Serve(strings.NewReader(""), io.Discard); err == nil || !strings.Contains(err.Error(), "belongs to floe bench") {
+		t.Error(err)
+	}
+	if err := Serve(strings.NewReader("{\n"), io.Discard); err == nil {
+		t.Error("half a job was taken")
+	}
+}
+
+func TestTheChildTellsItsCPUTime(t *testing.T) {
+	var last int64
+	c, err := startChild([]string{os.Args[0], "broker"}, testJob(30_000), nil, func(done int64) { last = done })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	first, err := c.cpu()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := c.cpu()
+	if err != nil || first <= 0 || second < first || c.bytes < 30_000*140 || last > 30_000 {
+		t.Error(first, second, c.bytes, last, err)
+	}
+	if none, err := c.cpuOf("given"); none != 0 || err != nil {
+		t.Error(none, err)
+	}
+}
+
+func TestTheTailKeepsTheLastWords(t *testing.T) {
+	var l tail
+	for i := range 1000 {
+		if _, err := fmt.Fprintf(&l, "line %d\n", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := l.String(); len(s) > 4<<10 || !strings.HasSuffix(s, "line 999") {
+		t.Errorf("%d bytes: %q", len(s), s)
+	}
+}
+
+func TestResultsAreReadBack(t *testing.T) {
+	file := t.TempDir() + "/r.json"
+	data, err := json.Marshal(Result{Records: 7, Settings: Settings{Workload: "b"}})
+	if err != nil || os.WriteFile(file, data, 0o600) != nil {
+		t.Fatal(err)
+	}
+	if r, err := Load(file); err != nil || r.Records != 7 || r.Settings.Workload != "b" {
+		t.Error(r, err)
+	}
+	if _, err := Load(file + ".none"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package bench
+
+import "runtime"
+
+// peakRSS is the largest resident set of this process.
+func peakRSS() int64 {
+	if runtime.GOOS == "darwin" {
+		return maxRSS() // in bytes there, in KiB elsewhere
+	}
+	return maxRSS() << 10
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package bench
+
+import "time"
+
+// cpuTime is 0 where the operating system has no getrusage.
+func cpuTime() time.Duration { return 0 }
+
+// peakRSS is 0 where the operating system has no getrusage.
+func peakRSS() int64 { return 0 }
