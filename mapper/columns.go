@@ -3,6 +3,7 @@ package mapper
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // Columns are the typed buffers of rows of one schema. Rows are appended, taken back to a row count, moved by row
@@ -195,6 +196,9 @@ func (c *Column) growBits(n int) {
 		c.Bits = bits
 	}
 }
+
+// growData makes room in Data for n more bytes, behind its end.
+func (c *Column) growData(n int) { c.Data = slices.Grow(c.Data, n) }
 
 // appendNull appends a null with its zero slot. In a required column (which happens only below a null struct) it appends
 // a valid zero.

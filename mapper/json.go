@@ -71,9 +71,9 @@ type jsonNode struct {
 	col      *Column
 	kind     Kind
 	required bool
-	// key is the member as it is usually written, quotes and colon included; empty where the name needs escaping.
-	key  string
-	path string
+	path     string
+	// gap is what stood before the member's value, first as it is usually written.
+	gap gap
 	// next is the member that followed this one in the last record, first the one that began the object: the guess that
 	// is tried before the index.
 	next, first *jsonNode
@@ -92,7 +92,9 @@ func (m *jsonMapper) compile(n *jsonNode, path string, fields []Field, depth int
 		if err != nil {
 			return err
 		}
-		kid.key = plainKey(fields[i].Name)
+		if name := fields[i].Name; isPlain(name) {
+			kid.gap.set([]byte(`,"` + name + `":`))
+		}
 		n.kids[i] = kid
 		n.members[fields[i].Name] = kid
 		if i > 0 {
@@ -106,7 +108,7 @@ func (m *jsonMapper) compile(n *jsonNode, path string, fields []Field, depth int
 }
 
 func (m *jsonMapper) node(f *Field, path string, depth int) (*jsonNode, error) {
-	n := &jsonNode{kind: f.Type.Kind, required: f.Required, path: path, kids: make([]*jsonNode, len(f.Type.Fields))}
+	n := &jsonNode{kind: f.Type.Kind, required: f.Required, path: path, gap: newGap(), kids: make([]*jsonNode, len(f.Type.Fields))}
 	names := [2]string{"key", "value"}
 	switch f.Type.Kind {
 	default:
@@ -134,12 +136,10 @@ func (m *jsonMapper) node(f *Field, path string, depth int) (*jsonNode, error) {
 	return n, nil
 }
 
-// plainKey is `"name":` where the name needs no escape.
-func plainKey(name string) string {
-	if end, _ := scanString([]byte(name), 0); end < len(name) {
-		return ""
-	}
-	return `"` + name + `":`
+// isPlain says whether the name is written as it is, without an escape.
+func isPlain(name string) bool {
+	end, _ := scanString([]byte(name), 0)
+	return end == len(name)
 }
 
 // bind points the plan at the columns of dst.

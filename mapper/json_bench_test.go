@@ -131,7 +131,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// mapAll maps the records over and over, with a reset after each round, and reports the time of one record.
+// mapAll maps the records over and over, with a reset after each round, and reports the time of one record: on the whole,
+// and in the round that was disturbed least.
 func mapAll(b *testing.B, s *Schema, recs []source.Record) {
 	m, cs := mustJSON(b, s)
 	size := int64(0)
@@ -147,22 +148,26 @@ func mapAll(b *testing.B, s *Schema, recs []source.Record) {
 	b.SetBytes(size / int64(len(recs)))
 	b.ReportAllocs()
 	b.ResetTimer()
-	cpu := cpuTime(b)
-	k := 0
+	start := cpuTime(b)
+	k, best, at := 0, time.Duration(math.MaxInt64), start
 	for range b.N {
 		if err := m.Map(&recs[k], cs); err != nil {
 			b.Fatal(err)
 		}
 		if k++; k == len(recs) {
-			k = 0
+			now := cpuTime(b)
+			k, best, at = 0, min(best, now-at), now
 			cs.Reset()
 		}
 	}
-	b.ReportMetric(float64(cpuTime(b)-cpu)/float64(b.N), "cpu-ns/record")
+	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N), "cpu-ns/record")
+	if b.N >= len(recs) {
+		b.ReportMetric(float64(best)/float64(len(recs)), "best-cpu-ns/record")
+	}
 }
 
-func BenchmarkJSONWorkloadA(b *testing.B) { mapAll(b, schemaA(), recordsA(10000)) }
-func BenchmarkJSONWorkloadB(b *testing.B) { mapAll(b, schemaB(), recordsB(2000)) }
+func BenchmarkJSONWorkloadA(b *testing.B) { mapAll(b, schemaA(), recordsA(5000)) }
+func BenchmarkJSONWorkloadB(b *testing.B) { mapAll(b, schemaB(), recordsB(1000)) }
 
 // Keys in an order that changes from record to record, and a third of them unknown.
 func BenchmarkJSONShuffledKeys(b *testing.B) {

@@ -8,10 +8,11 @@ var (
 	faultNotArray  = &fault{CodeType, "not an array"}
 )
 
-// textValue reads a string that is more than ASCII without escapes; j is where the scan of b[i:] stopped.
-func (m *jsonMapper) textValue(n *jsonNode, b []byte, i, j int) int {
+// textValue reads the string at b[i:], behind its opening quote.
+func (m *jsonMapper) textValue(n *jsonNode, b []byte, i int) int {
 	c := n.col
-	if j < len(b) && b[j] == '"' && utf8.Valid(b[i:j]) {
+	j, high := scanString(b, i)
+	if j < len(b) && b[j] == '"' && (high == 0 || utf8.Valid(b[i:j])) {
 		c.Data = append(c.Data, b[i:j]...)
 		j++
 	} else {
@@ -37,30 +38,13 @@ func (m *jsonMapper) literal(n *jsonNode, b []byte, i int, f *fault) ([]byte, in
 	return b[i:end], end
 }
 
-// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number. Up to 18
-// digits without point and exponent it is read in one go.
+// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number. One of up
+// to 18 digits is read at once.
 func (m *jsonMapper) integer(n *jsonNode, b []byte, i int) (int64, int) {
-	j := i
-	if b[j] == '-' {
-		j++
+	if v, end := simpleInt(b, i); end > 0 {
+		return v, end
 	}
-	s := j
-	var v int64
-	for j < len(b) {
-		d := b[j] - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
-		j++
-	}
-	if k := j - s; k == 0 || k > 18 || k > 1 && b[s] == '0' || j < len(b) && (b[j] == '.' || b[j]|0x20 == 'e') {
-		return m.exactInteger(n, b, i)
-	}
-	if s > i {
-		v = -v
-	}
-	return v, j
+	return m.exactInteger(n, b, i)
 }
 
 func (m *jsonMapper) exactInteger(n *jsonNode, b []byte, i int) (int64, int) {

@@ -4,24 +4,30 @@ import "unicode/utf8"
 
 // Each function here reads at b[i:] and gives the index behind what it read, or one below zero after it has set m.bad.
 
-// object reads an object into the kids of n as their value number row.
+// object reads an object into the kids of n as their value number row; b[i] is its brace.
 func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 	if depth > m.depth {
 		return m.tooDeep()
 	}
-	i = skipSpace(b, i+1)
 	found := 0
-	if i < len(b) && b[i] == '}' {
-		return m.complete(n, i+1, row, found)
-	}
 	guess := &n.first
-	for {
+	for lead := byte('{'); ; lead = ',' {
+		// i is at the brace, or behind a value.
 		kid := *guess
-		if kid != nil && kid.key != "" && len(b)-i >= len(kid.key) && string(b[i:i+len(kid.key)]) == kid.key {
-			i += len(kid.key)
+		if kid != nil && len(b)-i >= kid.gap.need && b[i] == lead && kid.gap.begins(b, i) && (kid.gap.size <= 16 || kid.gap.rest(b, i)) {
+			i += kid.gap.size
 			guess = &kid.next
-		} else if kid, guess, i = m.member(n, guess, b, i); i < 0 {
-			return i
+		} else {
+			if i < len(b) && b[i] == '}' {
+				return m.complete(n, i+1, row, found)
+			}
+			var end bool
+			if kid, guess, i, end = m.member(n, guess, b, i, lead); i < 0 {
+				return i
+			}
+			if end {
+				return m.complete(n, i, row, found)
+			}
 		}
 		if kid == nil {
 			i = m.skip(b, i, depth)
@@ -35,53 +41,69 @@ func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 		if i < 0 {
 			return i
 		}
-		if i < len(b) && b[i] <= ' ' {
-			i = skipSpace(b, i)
-		}
-		if i >= len(b) {
-			return m.syntax(b, i, "")
-		}
-		switch b[i] {
-		case ',':
-			if i++; i < len(b) && b[i] <= ' ' {
-				i = skipSpace(b, i)
-			}
-		case '}':
-			return m.complete(n, i+1, row, found)
-		default:
-			return m.syntax(b, i, "a comma or the object's end was expected")
-		}
 	}
 }
 
 var faultTwice = &fault{CodeDuplicateKey, "the key is there twice"}
 
-// member reads a key and its colon where the guess at *guess was wrong. It gives the kid of that name, nil where there is
-// none, and where the guess for the next place is kept.
-func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int) (*jsonNode, **jsonNode, int) {
-	if g := *guess; g != nil && g.next != nil {
+// member reads what stands before a member's value, where the guess at *guess was wrong: lead, the key, the colon. It gives
+// the kid of that name, nil where there is none, and where the guess for the next place is kept. end says that the object
+// ends instead.
+func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int, lead byte) (_ *jsonNode, _ **jsonNode, _ int, end bool) {
+	from := i
+	if g := *guess; g != nil && i < len(b) && b[i] == lead {
+		if g.gap.at(b, i) {
+			return g, &g.next, i + g.gap.size, false
+		}
 		// One member was left out: try the one behind it before the index.
-		g = g.next
-		if k := g.key; k != "" && len(b)-i >= len(k) && string(b[i:i+len(k)]) == k {
-			return g, &g.next, i + len(k)
+		if g = g.next; g != nil && g.gap.at(b, i) {
+			return g, &g.next, i + g.gap.size, false
 		}
 	}
+	if i, end = m.separator(b, i, lead); i < 0 || end {
+		return nil, nil, i, end
+	}
 	if i >= len(b) || b[i] != '"' {
-		return nil, nil, m.syntax(b, i, "a key was expected")
+		return nil, nil, m.syntax(b, i, "a key was expected"), false
 	}
 	key, i := m.str(nil, b, i+1)
 	if i < 0 {
-		return nil, nil, i
+		return nil, nil, i, false
 	}
 	kid := n.members[string(key)]
 	if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
-		return nil, nil, m.syntax(b, i, "a colon was expected")
+		return nil, nil, m.syntax(b, i, "a colon was expected"), false
 	}
+	i = skipSpace(b, i+1)
 	if kid != nil {
+		if b[from] == lead && !kid.gap.at(b[:i], from) {
+			kid.gap.set(b[from:i])
+		}
 		*guess = kid
 		guess = &kid.next
 	}
-	return kid, guess, i + 1
+	return kid, guess, i, false
+}
+
+// separator reads what stands before a member: the object's brace, or the comma behind a value; or the object's end.
+func (m *jsonMapper) separator(b []byte, i int, lead byte) (_ int, end bool) {
+	if lead == '{' {
+		i = skipSpace(b, i+1)
+		if i < len(b) && b[i] == '}' {
+			return i + 1, true
+		}
+		return i, false
+	}
+	if i = skipSpace(b, i); i >= len(b) {
+		return m.syntax(b, i, ""), false
+	}
+	switch b[i] {
+	case ',':
+		return skipSpace(b, i+1), false
+	case '}':
+		return i + 1, true
+	}
+	return m.syntax(b, i, "a comma or the object's end was expected"), false
 }
 
 // complete fills the members that the object did not have.
@@ -120,11 +142,10 @@ func (m *jsonMapper) str(n *jsonNode, b []byte, i int) ([]byte, int) {
 
 // value reads a value into n's column.
 func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
-	if i < len(b) && b[i] <= ' ' {
-		i = skipSpace(b, i)
-	}
-	if i >= len(b) {
-		return m.syntax(b, i, "")
+	if i >= len(b) || b[i] <= ' ' {
+		if i = skipSpace(b, i); i >= len(b) {
+			return m.syntax(b, i, "")
+		}
 	}
 	c := n.col
 	if b[i] == 'n' {
@@ -138,18 +159,16 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 		if b[i] != '"' {
 			return m.mismatch(n, b, i, faultNotString)
 		}
-		j, high := scanString(b, i+1)
-		if j >= len(b) || b[j] != '"' || high != 0 {
-			return m.textValue(n, b, i+1, j)
-		}
-		c.Data = append(c.Data, b[i+1:j]...)
-		c.Off = append(c.Off, int32(len(c.Data)))
-		c.Len++
-		return j + 1
-	case Long:
-		v, end := m.integer(n, b, i)
-		if end < 0 {
+		if end := c.plainText(b, i); end > 0 {
 			return end
+		}
+		return m.textValue(n, b, i+1)
+	case Long:
+		v, end := simpleInt(b, i)
+		if end == 0 {
+			if v, end = m.exactInteger(n, b, i); end < 0 {
+				return end
+			}
 		}
 		c.I64 = append(c.I64, v)
 		c.Len++
@@ -170,7 +189,17 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 	case Float:
 		return m.float(n, b, i)
 	case Boolean:
+		if end := c.plainBool(b, i); end > 0 {
+			return end
+		}
 		return m.boolean(n, b, i)
+	case Timestamp, TimestampTz, TimestampNs, TimestampTzNs:
+		if b[i] == '"' {
+			if end := c.plainStamp(b, i); end > 0 {
+				return end
+			}
+		}
+		return m.formed(n, b, i)
 	case Struct:
 		return m.structValue(n, b, i, depth)
 	case List:

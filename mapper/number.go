@@ -235,43 +235,63 @@ var (
 )
 
 // simple reads a number of few digits without an exponent: mant through ten to the power of frac. end is 0 where it is not
-// one; then the slow way decides what it is.
+// one, or is too near to the end of b; then the slow way decides what it is.
 func simple(b []byte, i int) (neg bool, mant uint64, frac, end int) {
-	if i < len(b) && b[i] == '-' {
+	if b[i] == '-' {
 		neg = true
 		i++
 	}
-	s := i
-	for i < len(b) {
-		d := b[i] - '0'
-		if d > 9 {
-			break
-		}
-		mant = mant*10 + uint64(d)
-		i++
-	}
-	n := i - s
-	if n == 0 || n > 18 || n > 1 && b[s] == '0' {
+	if i+8 > len(b) {
 		return false, 0, 0, 0
 	}
-	if i < len(b) && b[i] == '.' {
-		i++
-		s = i
-		for i < len(b) {
-			d := b[i] - '0'
-			if d > 9 {
-				break
-			}
-			mant = mant*10 + uint64(d)
-			i++
+	mant, n := digitWord(b, i)
+	if end = i + n; n == 8 {
+		mant, end = digits(b, end, mant)
+		n = end - i
+	}
+	if n <= 0 || n > 18 || n > 1 && b[i] == '0' {
+		return false, 0, 0, 0
+	}
+	if b[end] == '.' {
+		if i = end + 1; i+8 > len(b) {
+			return false, 0, 0, 0
 		}
-		frac = i - s
-		if frac == 0 || n+frac > 18 {
+		var v uint64
+		v, frac = digitWord(b, i)
+		mant = mant*pow10u[frac] + v
+		if end = i + frac; frac == 8 {
+			mant, end = digits(b, end, mant)
+			frac = end - i
+		}
+		if frac <= 0 || n+frac > 18 {
 			return false, 0, 0, 0
 		}
 	}
-	if i < len(b) && b[i]|0x20 == 'e' {
+	if b[end]|0x20 == 'e' {
 		return false, 0, 0, 0
 	}
-	return neg, mant, frac, i
+	return neg, mant, frac, end
+}
+
+// simpleInt is simple for what has no point.
+func simpleInt(b []byte, i int) (v int64, end int) {
+	neg := b[i] == '-'
+	if neg {
+		i++
+	}
+	if i+8 > len(b) {
+		return 0, 0
+	}
+	mant, n := digitWord(b, i)
+	if end = i + n; n == 8 {
+		mant, end = digits(b, end, mant)
+		n = end - i
+	}
+	if n <= 0 || n > 18 || n > 1 && b[i] == '0' || b[end] == '.' || b[end]|0x20 == 'e' {
+		return 0, 0
+	}
+	if v = int64(mant); neg {
+		v = -v
+	}
+	return v, end
 }

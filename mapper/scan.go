@@ -1,23 +1,17 @@
 package mapper
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
 // scanString gives the index of the first quote, backslash or control character at b[i:], or len(b), and in high a value
 // other than zero where a byte before it has its highest bit set. It looks at eight bytes at once: x-ones & ^x & highs
-// marks bytes of x that are zero. Marks above the lowest one may be wrong, so only the lowest is used.
+// marks bytes of x that are zero.
 func scanString(b []byte, i int) (end int, high uint64) {
 	for i+8 <= len(b) {
-		w := binary.LittleEndian.Uint64(b[i:])
+		w := load(b, i)
 		quote := w ^ ones*'"'
 		slash := w ^ ones*'\\'
 		mark := ((quote - ones) & ^quote) | ((slash - ones) & ^slash) | ((w - ones*0x20) & ^w)

@@ -14,11 +14,15 @@ const (
 	maxMicros      = (maxDay+1)*microsPerDay - 1
 )
 
-// dayCache remembers one date text: most timestamps of a stream fall on the day of the one before.
+// dayCache remembers one date text, and one text of a timestamp up to its minute: most timestamps of a stream fall on the
+// day of the one before, and many into its minute.
 type dayCache struct {
 	a    uint64 // the first eight bytes; 0 where nothing is remembered
 	b    uint16 // the last two
 	days int32
+
+	minute [2]uint64 // the sixteen bytes from the year to the minute; 0 where nothing is remembered
+	start  int64     // the minute's first second since 1970, in UTC
 }
 
 // date reads YYYY-MM-DD at the start of t, which has ten bytes or more.
@@ -29,7 +33,7 @@ func (d *dayCache) date(t []byte) (int32, *fault) {
 	}
 	days, f := parseDate(t[:10])
 	if f == nil {
-		*d = dayCache{a, b, days}
+		d.a, d.b, d.days = a, b, days
 	}
 	return days, f
 }
@@ -169,7 +173,9 @@ func (d *dayCache) parseStamp(t []byte, zoned bool) (sec int64, nanos int, f *fa
 		return 0, 0, f
 	}
 	shift, f := offset(t[i:], zoned)
-	return int64(days)*86400 + int64(clk) - int64(shift), nanos, f
+	sec = int64(days)*86400 + int64(clk)
+	d.minute, d.start = [2]uint64{load(t, 0), load(t, 8)}, sec-int64(clk%60)
+	return sec - int64(shift), nanos, f
 }
 
 // offset reads the offset from UTC that must be all of t, in seconds.
