@@ -37,7 +37,7 @@ func (b *inline) add(rows rowsTo) error { return b.encoder.add(rows.cols, rows.a
 
 func (b *inline) load() load {
 	l := b.last
-	l.held += b.alloc.heldBytes()
+	l.held += b.pages.Memory()
 	return l
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go"
+	"github.com/google/uuid"
 
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -59,6 +61,49 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// BenchmarkEncode is the way from columns to finished files: pages, compression, footer and seal, without the mapper.
+func BenchmarkEncode(b *testing.B) {
+	for _, codec := range []string{"zstd", "uncompressed"} {
+		b.Run(codec, func(b *testing.B) { benchmarkEncode(b, codec) })
+	}
+}
+
+func benchmarkEncode(b *testing.B, codec string) {
+	tbl, _ := newTable(b, eventSchema(), nil, iceberg.Properties{propCodec: codec})
+	p, err := compile(tbl)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fs, err := tbl.FS(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var stages []*mapper.Columns
+	const rows = 32 * stageRows
+	for at := 0; at < rows; at += stageRows {
+		stages = append(stages, columnsOf(b, p, eventBatch(at, at+stageRows)))
+	}
+	enc := newEncoder(0, defaultBuffered, defaultOpenFiles)
+	var bytes int64
+	b.ReportAllocs()
+	cpu := cpuTime(b)
+	for b.Loop() {
+		enc.begin(p, fs.(writeIO), uuid.New())
+		for _, cs := range stages {
+			if err := enc.add(cs, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s, err := enc.seal(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes = s.bytes
+	}
+	b.ReportMetric(float64(cpuTime(b)-cpu)/float64(rows*b.N), "cpu-ns/row")
+	b.ReportMetric(float64(bytes)/rows, "B/row")
 }
 
 func BenchmarkUnpartitioned(b *testing.B) { benchmarkWriter(b, nil, nil) }

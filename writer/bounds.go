@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/stormfloe/floe/internal/parquetfile"
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -69,29 +70,29 @@ func upperBytes(s []byte, n int) []byte {
 	return nil
 }
 
-// encode serialises the bounds of a leaf as Iceberg's specification wants single values (its Appendix D). nil: none.
-func (st *leafStats) encode(l *leaf) (lower, upper []byte) {
-	if !st.seen {
+// encodeBounds serialises the bounds of a leaf as Iceberg's specification wants single values (its Appendix D). nil: none.
+func encodeBounds(l *leaf, st *parquetfile.Stats) (lower, upper []byte) {
+	if !st.Seen {
 		return nil, nil
 	}
 	switch l.typ.Kind {
 	case mapper.Boolean:
-		return []byte{byte(st.minInt)}, []byte{byte(st.maxInt)}
+		return []byte{byte(st.MinInt)}, []byte{byte(st.MaxInt)}
 	case mapper.Int, mapper.Date:
-		return le32(uint32(st.minInt)), le32(uint32(st.maxInt))
+		return le32(uint32(st.MinInt)), le32(uint32(st.MaxInt))
 	case mapper.Float:
-		return le32(math.Float32bits(float32(zeroLow(st.minFloat)))), le32(math.Float32bits(float32(zeroHigh(st.maxFloat))))
+		return le32(math.Float32bits(float32(zeroLow(st.MinFloat)))), le32(math.Float32bits(float32(zeroHigh(st.MaxFloat))))
 	case mapper.Double:
-		return le64(math.Float64bits(zeroLow(st.minFloat))), le64(math.Float64bits(zeroHigh(st.maxFloat)))
+		return le64(math.Float64bits(zeroLow(st.MinFloat))), le64(math.Float64bits(zeroHigh(st.MaxFloat)))
 	case mapper.Decimal:
-		return decimalBytes(st.min), decimalBytes(st.max)
+		return decimalBytes(st.Min), decimalBytes(st.Max)
 	case mapper.String:
 		if n := l.mode.truncate; n > 0 {
-			return slices.Clone(lowerText(st.min, n)), slices.Clone(upperText(st.max, n))
+			return slices.Clone(lowerText(st.Min, n)), slices.Clone(upperText(st.Max, n))
 		}
 	case mapper.Binary:
 		if n := l.mode.truncate; n > 0 {
-			return slices.Clone(lowerBytes(st.min, n)), slices.Clone(upperBytes(st.max, n))
+			return slices.Clone(lowerBytes(st.Min, n)), slices.Clone(upperBytes(st.Max, n))
 		}
 	case mapper.UUID:
 	case mapper.Fixed:
@@ -99,9 +100,9 @@ func (st *leafStats) encode(l *leaf) (lower, upper []byte) {
 			return nil, nil
 		}
 	default:
-		return le64(uint64(st.minInt)), le64(uint64(st.maxInt))
+		return le64(uint64(st.MinInt)), le64(uint64(st.MaxInt))
 	}
-	return slices.Clone(st.min), slices.Clone(st.max)
+	return slices.Clone(st.Min), slices.Clone(st.Max)
 }
 
 // zeroLow and zeroHigh widen a bound of zero to the zero that lies below (above) the other: engines differ in whether
@@ -136,25 +137,6 @@ func decimalBytes(v []byte) []byte {
 		start++
 	}
 	return out[start:]
-}
-
-// compareDecimal compares two of Arrow's decimals.
-func compareDecimal(a, b []byte) int {
-	ha, hb := int64(binary.LittleEndian.Uint64(a[8:])), int64(binary.LittleEndian.Uint64(b[8:]))
-	if ha != hb {
-		if ha < hb {
-			return -1
-		}
-		return 1
-	}
-	la, lb := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
-	switch {
-	case la < lb:
-		return -1
-	case la > lb:
-		return 1
-	}
-	return 0
 }
 
 func le32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math"
 
+	"github.com/stormfloe/floe/internal/parquetfile"
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -20,17 +21,19 @@ var dictSeed = maphash.MakeSeed()
 
 // chooseDict says which leaves get a dictionary: those whose first rows have few distinct values, unless the table's
 // properties decide. A dictionary on a column of distinct values costs twice: it is built, and then given up.
-func chooseDict(p *plan, cs *mapper.Columns) []bool {
-	out := make([]bool, len(p.leaves))
+func chooseDict(p *plan, cs *mapper.Columns) []parquetfile.Dict {
+	out := make([]parquetfile.Dict, len(p.leaves))
 	seen := make(map[uint64]struct{}, dictSample/dictShare+1)
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		if on, ok := p.set.dictCols[l.name]; ok {
-			out[i] = on && l.typ.Kind != mapper.Boolean
-			continue
+		on, ok := p.set.dictCols[l.name]
+		if !ok {
+			on, ok = p.set.dictCols[l.parquetPath]
 		}
-		if on, ok := p.set.dictCols[l.parquetPath]; ok {
-			out[i] = on && l.typ.Kind != mapper.Boolean
+		if ok {
+			if on && l.typ.Kind != mapper.Boolean {
+				out[i] = parquetfile.KeepDict
+			}
 			continue
 		}
 		if p.set.dict != nil && !*p.set.dict || l.typ.Kind == mapper.Boolean || p.set.delta && l.deltaType() {
@@ -38,7 +41,9 @@ func chooseDict(p *plan, cs *mapper.Columns) []bool {
 		}
 		c, _ := l.column(cs, nil)
 		clear(seen)
-		out[i] = fewDistinct(c, seen)
+		if fewDistinct(c, seen) {
+			out[i] = parquetfile.TryDict
+		}
 	}
 	return out
 }

@@ -19,8 +19,8 @@
 //
 // Records are mapped into the stage, a few thousand rows of typed columns. For a partitioned table the partition tuple
 // of each row is computed column by column, and the rows are copied to the columns of their partition, where they wait
-// until they are worth a page. For an unpartitioned table the stage itself goes to the Parquet encoder. The encoder reads
-// the columns in place: they have Arrow's layout. A file is made on the storage when it has grown to 256 KiB, or when the
+// until they are worth a page. For an unpartitioned table the stage itself goes to the Parquet encoder. The encoder (package
+// parquetfile) reads the columns in place. A file is made on the storage when it has grown to 256 KiB, or when the
 // batch is sealed.
 //
 // # Bounds
@@ -41,11 +41,11 @@
 // # Parquet
 //
 // The table's write properties decide. Where they say nothing: zstd level 1; a dictionary only on columns whose first
-// rows have few distinct values; DELTA_BINARY_PACKED for integers, dates and times; pages of 256 KiB; row groups of 256k
+// rows have few distinct values; DELTA_BINARY_PACKED for integers, dates and times; pages of 120 KiB; row groups of 256k
 // rows or 128 MiB, or half of MaxBufferedBytes where that is less. Iceberg's own vectorized reader (Spark) knows the delta
 // encoding from version 1.11 on: for older ones set write.parquet.page-version to v1, and integers are written plain.
-// write.parquet.page-row-limit is exact, and then pages are small: the library below can end a page by size or by rows,
-// not by both.
+// A dictionary that the first page shows not to pay is given up. Sizes and limits are exact: a page or a row group ends
+// before the row with which it would pass one.
 //
 // Partition folders are escaped as Iceberg does, but with a tilde for the percent sign, so that no file system decodes
 // them; folders longer than file systems take are cut and end in a hash.

@@ -9,6 +9,7 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/google/uuid"
 
+	"github.com/stormfloe/floe/internal/parquetfile"
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -33,7 +34,7 @@ type encoder struct {
 	lane    int
 	budget  int64
 	maxOpen int
-	alloc   *pool
+	pages   *parquetfile.Encoder
 
 	// of the batch:
 	p      *plan
@@ -66,7 +67,7 @@ type part struct {
 }
 
 func newEncoder(lane int, budget int64, maxOpen int) *encoder {
-	return &encoder{lane: lane, budget: budget, maxOpen: max(1, maxOpen), alloc: &pool{keep: budget / 4}}
+	return &encoder{lane: lane, budget: budget, maxOpen: max(1, maxOpen), pages: parquetfile.NewEncoder(budget / 4)}
 }
 
 // begin starts a batch.
@@ -179,7 +180,7 @@ func (e *encoder) room(pt *part, cols *mapper.Columns) error {
 	if cols.Rows == 0 {
 		return nil
 	}
-	if f := pt.file; f != nil && f.rows > 0 && (f.rowGroups >= maxRowGroups || f.size(cols.Bytes()) >= e.p.set.targetSize) {
+	if f := pt.file; f != nil && f.rows > 0 && (f.rowGroups() >= maxRowGroups || f.size(cols.Bytes()) >= e.p.set.targetSize) {
 		if err := e.closeFile(context.Background(), pt); err != nil {
 			return err
 		}
@@ -193,26 +194,22 @@ func (e *encoder) room(pt *part, cols *mapper.Columns) error {
 	}
 	path := e.p.loc.path(partition, fmt.Sprintf("%05d-%s-%05d.parquet", e.lane, e.id, e.seq))
 	e.seq++
-	f, err := newFile(e.p, e.fs, path, e.alloc, cols, e.budget/2)
-	if err != nil {
-		return err
-	}
-	pt.file = f
-	e.sinks = append(e.sinks, f.sink)
+	pt.file = newFile(e.p, e.fs, path, e.pages, cols, e.budget/2)
+	e.sinks = append(e.sinks, pt.file.sink)
 	return nil
 }
 
 // closeFile ends the partition's file; it is durable afterwards.
 func (e *encoder) closeFile(ctx context.Context, pt *part) error {
 	f := pt.file
-	m, err := f.finish()
+	st, err := f.finish()
 	if err != nil {
 		return err
 	}
 	if err := f.sink.finish(ctx); err != nil {
 		return err
 	}
-	df, err := f.dataFile(m, pt.tuple)
+	df, err := f.dataFile(st, pt.tuple)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,10 @@ package writer
 import (
 	"context"
 
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/stormfloe/floe/internal/parquetfile"
 )
 
 // parallelIO is how many files are closed, or removed, at a time at most.
@@ -20,8 +21,8 @@ type sealed struct {
 // seal closes all files; they are durable when it returns. The next batch begins with begin.
 func (e *encoder) seal(ctx context.Context) (sealed, error) {
 	type ended struct {
-		pt   *part
-		meta *metadata.FileMetaData
+		pt    *part
+		stats *parquetfile.FileStats
 	}
 	var all []ended
 	g, gctx := errgroup.WithContext(ctx)
@@ -37,13 +38,13 @@ func (e *encoder) seal(ctx context.Context) (sealed, error) {
 			if pt.file == nil {
 				continue
 			}
-			m, err := pt.file.finish()
+			st, err := pt.file.finish()
 			if err != nil {
 				return err
 			}
 			s := pt.file.sink
 			g.Go(func() error { return s.finish(gctx) })
-			all = append(all, ended{pt, m})
+			all = append(all, ended{pt, st})
 		}
 		return nil
 	}()
@@ -55,7 +56,7 @@ func (e *encoder) seal(ctx context.Context) (sealed, error) {
 		return sealed{}, err
 	}
 	for _, end := range all {
-		df, err := end.pt.file.dataFile(end.meta, end.pt.tuple)
+		df, err := end.pt.file.dataFile(end.stats, end.pt.tuple)
 		if err != nil {
 			return sealed{}, err
 		}

@@ -207,13 +207,9 @@ func rowsOf(t testing.TB, rec arrow.RecordBatch) []string {
 	return out
 }
 
-// mapped gives the records as rows, without a file between.
-func mapped(t testing.TB, tbl *table.Table, bs ...*source.Batch) []string {
+// columnsOf maps the records.
+func columnsOf(t testing.TB, p *plan, bs ...*source.Batch) *mapper.Columns {
 	t.Helper()
-	p, err := compile(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
 	m, err := jsonMapper()(p.rows)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +225,18 @@ func mapped(t testing.TB, tbl *table.Table, bs ...*source.Batch) []string {
 			}
 		}
 	}
-	rec := record(p.arrow, cols)
+	return cols
+}
+
+// mapped gives the records as rows, without a file between.
+func mapped(t testing.TB, tbl *table.Table, bs ...*source.Batch) []string {
+	t.Helper()
+	p, err := compile(tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cols := columnsOf(t, p, bs...)
+	rec := record(arrowSchema(t, p), cols)
 	defer rec.Release()
 	out := rowsOf(t, rec)
 	sort.Strings(out)

@@ -118,7 +118,7 @@ func (l *lane) run(ls *lanes) {
 }
 
 func (l *lane) publish() {
-	l.held.Store(l.enc.last.held + l.enc.alloc.heldBytes())
+	l.held.Store(l.enc.last.held + l.enc.pages.Memory())
 	l.bytes.Store(l.enc.last.bytes)
 	l.open.Store(int64(l.enc.last.open))
 	l.files.Store(int64(l.enc.last.files))

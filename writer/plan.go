@@ -5,13 +5,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
+	"github.com/stormfloe/floe/internal/parquetfile"
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -25,13 +26,12 @@ type plan struct {
 	props         iceberg.Properties
 	location      string
 
-	rows   *mapper.Schema
-	arrow  *arrow.Schema
-	leaves []leaf
-	set    *settings
-	// bloomBytes is what the Bloom filters of a row group take.
-	bloomBytes int64
-	loc        *locations
+	rows    *mapper.Schema
+	leaves  []leaf
+	layout  *parquetfile.Layout
+	set     *settings
+	parquet parquetfile.Options
+	loc     *locations
 	// parts are the spec's fields, none for an unpartitioned table.
 	parts []*partField
 }
@@ -82,12 +82,10 @@ func compile(tbl *table.Table) (p *plan, err error) {
 	if p.set, err = parseSettings(p.props); err != nil {
 		return nil, err
 	}
-	if p.arrow, err = table.SchemaToArrowSchema(p.schema, nil, true, false); err != nil {
-		return nil, fmt.Errorf("writer: schema %d: %w", p.schema.ID, err)
-	}
 	if err := p.findLeaves(); err != nil {
 		return nil, err
 	}
+	p.parquet = p.set.options(p.leaves)
 	if p.loc, err = newLocations(tbl); err != nil {
 		return nil, err
 	}
@@ -117,7 +115,7 @@ func (p *plan) findLeaves() error {
 		}
 	}
 	walk("", p.rows.Fields, nil, false)
-	file, err := pqarrow.ToParquet(p.arrow, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	file, err := parquetSchema(p.schema)
 	if err != nil {
 		return fmt.Errorf("writer: schema %d as Parquet: %w", p.schema.ID, err)
 	}
@@ -131,11 +129,19 @@ func (p *plan) findLeaves() error {
 		}
 		l.parquetPath = file.Column(i).Path()
 		l.mode = p.set.metrics.of(l.name, i)
-		if p.set.bloomCols[l.name] || p.set.bloomCols[l.parquetPath] {
-			p.bloomBytes += p.set.bloomBytes
-		}
 	}
-	return nil
+	p.layout, err = parquetfile.NewLayout(p.rows, file)
+	return err
+}
+
+// parquetSchema gives the schema of the files, as the libraries derive it.
+func parquetSchema(sc *iceberg.Schema) (*schema.Schema, error) {
+	as, err := table.SchemaToArrowSchema(sc, nil, true, false)
+	if err != nil {
+		return nil, err
+	}
+	props := parquet.NewWriterProperties(parquet.WithVersion(parquet.V2_LATEST), parquet.WithRootName("table"), parquet.WithStoreDecimalAsInteger(true))
+	return pqarrow.ToParquet(as, props, pqarrow.DefaultWriterProps())
 }
 
 // column finds the leaf's column; parents are the structs above it.

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/iceberg-go"
+
+	"github.com/stormfloe/floe/internal/parquetfile"
 )
 
 // The table properties that the writer honours, in Iceberg's names.
@@ -40,14 +41,14 @@ const (
 	prefixMetricsColumn   = "write.metadata.metrics.column."
 )
 
-// Defaults where the table says nothing. They are measured, not Iceberg's: zstd at its fastest level, pages that stay in
-// the processor's cache, row groups of a quarter of a million rows.
+// Defaults where the table says nothing. They are measured, not Iceberg's: zstd at its fastest level, pages that are one
+// block of zstd's (128 KiB with their levels) and stay in the processor's cache, row groups of a quarter of a million rows.
 const (
 	defaultTargetSize    = 512 << 20
 	defaultLevel         = 1
 	defaultRowGroupRows  = 256 << 10
 	defaultRowGroupBytes = 128 << 20
-	defaultPageBytes     = 256 << 10
+	defaultPageBytes     = 120 << 10
 	defaultDictBytes     = 2 << 20
 	defaultBloomBytes    = 1 << 20
 	defaultMetricsCols   = 100
@@ -175,45 +176,20 @@ func (s *settings) parseCodec(p iceberg.Properties) error {
 	return nil
 }
 
-// parquetProps are the writer properties of one file; dict says which leaves get a dictionary.
-func (s *settings) parquetProps(leaves []leaf, dict []bool, alloc *pool) *parquet.WriterProperties {
-	props := []parquet.WriterProperty{
-		parquet.WithAllocator(alloc),
-		parquet.WithVersion(parquet.V2_LATEST),
-		parquet.WithCreatedBy("floe"),
-		parquet.WithRootName("table"),
-		parquet.WithStoreDecimalAsInteger(true),
-		parquet.WithMaxRowGroupLength(s.rowGroupRows),
-		parquet.WithDataPageSize(s.pageBytes),
-		parquet.WithBatchSize(writeBatch),
-		parquet.WithDictionaryPageSizeLimit(s.dictBytes),
-		parquet.WithDictionaryDefault(false),
-		parquet.WithCompression(s.codec),
-		parquet.WithCompressionLevel(s.level),
-		parquet.WithMaxBloomFilterBytes(s.bloomBytes),
-	}
-	if s.pageV2 {
-		props = append(props, parquet.WithDataPageVersion(parquet.DataPageV2))
-	}
-	if s.pageRows > 0 {
-		// The library ends a page by size only, and looks at it after each batch of values: so a batch is a page.
-		props = append(props, parquet.WithBatchSize(s.pageRows), parquet.WithDataPageSize(1))
-	}
+// options are the settings as the encoder takes them.
+func (s *settings) options(leaves []leaf) parquetfile.Options {
+	o := parquetfile.Options{Codec: s.codec, Level: s.level, PageBytes: s.pageBytes, PageRows: s.pageRows, PageV2: s.pageV2,
+		Delta: s.delta, DictBytes: s.dictBytes}
 	for i := range leaves {
 		l := &leaves[i]
-		if dict[i] {
-			props = append(props, parquet.WithDictionaryFor(l.parquetPath, true))
-		} else if s.delta && l.deltaType() {
-			props = append(props, parquet.WithEncodingFor(l.parquetPath, parquet.Encodings.DeltaBinaryPacked))
-		}
 		if s.bloomCols[l.name] || s.bloomCols[l.parquetPath] {
-			props = append(props, parquet.WithBloomFilterEnabledFor(l.parquetPath, true))
-			if f, ok := s.bloomFPP[l.name]; ok {
-				props = append(props, parquet.WithBloomFilterFPPFor(l.parquetPath, f))
+			if o.Bloom == nil {
+				o.Bloom = make([]int, len(leaves))
 			}
+			o.Bloom[i] = int(s.bloomBytes)
 		}
 	}
-	return parquet.NewWriterProperties(props...)
+	return o
 }
 
 func intProp(p iceberg.Properties, key string, def, lo, hi int64) (int64, error) {

@@ -122,7 +122,7 @@ func TestEveryTypeComesBack(t *testing.T) {
 // poison makes buffers that are used after they were freed visible.
 func poison(task *Task) {
 	if b, ok := task.enc.(*inline); ok {
-		b.alloc.poison = true
+		b.pages.Poison()
 	}
 }
 

@@ -2,10 +2,12 @@ package writer
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/mapper"
 )
@@ -97,3 +99,13 @@ func offsets(c *mapper.Column) *memory.Buffer {
 }
 
 func bitmapLen(n int) int { return (n + 7) / 8 }
+
+// arrowSchema is the schema of the plan's files in Arrow's words.
+func arrowSchema(t testing.TB, p *plan) *arrow.Schema {
+	t.Helper()
+	sc, err := table.SchemaToArrowSchema(p.schema, nil, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}

@@ -1,0 +1,444 @@
+package writer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	pqfile "github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/iceberg-go"
+	icebergio "github.com/apache/iceberg-go/io"
+
+	"github.com/stormfloe/floe/internal/parquetfile"
+	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
+)
+
+// The oracle of the encoder is the library's: the same rows, written by both and read by the library, must be the same,
+// and so must be what the footers say of them.
+func TestFilesAreWhatTheLibraryWrites(t *testing.T) {
+	n := uint64(60)
+	if testing.Short() {
+		n = 10
+	}
+	for seed := range n {
+		againstLibrary(t, seed)
+	}
+}
+
+func FuzzFilesAreWhatTheLibraryWrites(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { againstLibrary(t, seed) })
+}
+
+func againstLibrary(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	sc, props := randomSchema(r), randomProps(r)
+	p := planOf(t, sc, props)
+	parts := randomColumns(t, r, p)
+	ours, written := ourFile(t, r, p, parts)
+	theirs := libraryFile(t, r, p, parts)
+	if t.Failed() {
+		return
+	}
+	a, erra := readFile(ours)
+	b, errb := readFile(theirs)
+	err := errors.Join(erra, errb)
+	if err == nil {
+		err = sameFiles(a, b)
+	}
+	if err != nil {
+		t.Fatalf("seed %d, %v, schema %s: %v", seed, props, sc, err)
+	}
+	if err := sameNumbers(p, a, written); err != nil {
+		t.Fatalf("seed %d, %v, schema %s: %v", seed, props, sc, err)
+	}
+}
+
+// planOf is compile, for a table that no catalog knows.
+func planOf(t *testing.T, sc *iceberg.Schema, props iceberg.Properties) *plan {
+	t.Helper()
+	p := &plan{schema: sc, props: props, loc: &locations{on: storage{spill: spillBytes}}}
+	var err error
+	if p.rows, err = MapperSchema(sc); err != nil {
+		t.Fatal(err)
+	}
+	if p.set, err = parseSettings(props); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.findLeaves(); err != nil {
+		t.Fatal(err)
+	}
+	p.parquet = p.set.options(p.leaves)
+	return p
+}
+
+func randomSchema(r *rand.Rand) *iceberg.Schema {
+	id := 0
+	var fields func(n, depth int) []iceberg.NestedField
+	var typ func(depth int) iceberg.Type
+	next := func() int { id++; return id }
+	fields = func(n, depth int) []iceberg.NestedField {
+		out := make([]iceberg.NestedField, n)
+		for i := range out {
+			out[i] = iceberg.NestedField{ID: next(), Name: fmt.Sprintf("f%d", i), Required: r.IntN(3) == 0, Type: typ(depth)}
+		}
+		return out
+	}
+	typ = func(depth int) iceberg.Type {
+		n := 17
+		if depth < 3 {
+			n = 23
+		}
+		switch k := r.IntN(n); k {
+		case 14:
+			return iceberg.DecimalTypeOf(1+r.IntN(9), 0)
+		case 15:
+			return iceberg.DecimalTypeOf(10+r.IntN(9), r.IntN(5))
+		case 16:
+			return iceberg.DecimalTypeOf(19+r.IntN(20), 2)
+		case 17, 18:
+			return &iceberg.StructType{FieldList: fields(1+r.IntN(3), depth+1)}
+		case 19, 20:
+			return &iceberg.ListType{ElementID: next(), Element: typ(depth + 1), ElementRequired: r.IntN(2) == 0}
+		case 21, 22:
+			return &iceberg.MapType{KeyID: next(), KeyType: iceberg.PrimitiveTypes.String, ValueID: next(), ValueType: typ(depth + 1), ValueRequired: r.IntN(2) == 0}
+		default:
+			return []iceberg.Type{iceberg.PrimitiveTypes.Bool, iceberg.PrimitiveTypes.Int32, iceberg.PrimitiveTypes.Int64,
+				iceberg.PrimitiveTypes.Float32, iceberg.PrimitiveTypes.Float64, iceberg.PrimitiveTypes.Date, iceberg.PrimitiveTypes.Time,
+				iceberg.PrimitiveTypes.Timestamp, iceberg.PrimitiveTypes.TimestampTz, iceberg.PrimitiveTypes.String, iceberg.PrimitiveTypes.UUID,
+				iceberg.PrimitiveTypes.Binary, iceberg.FixedTypeOf(3), iceberg.PrimitiveTypes.TimestampNs}[k]
+		}
+	}
+	return iceberg.NewSchema(1, fields(1+r.IntN(6), 0)...)
+}
+
+func randomProps(r *rand.Rand) iceberg.Properties {
+	p := iceberg.Properties{propCodec: pick(r, "zstd", "snappy", "gzip", "brotli", "lz4_raw", "uncompressed")}
+	maybe := func(key string, values ...string) {
+		if r.IntN(2) == 0 {
+			p[key] = pick(r, values...)
+		}
+	}
+	maybe(propPageVersion, "v1", "v2")
+	maybe(propPageBytes, "1", "100", "3000", "100000")
+	maybe(propPageRows, "1", "7", "1000")
+	maybe(propDictBytes, "1", "50", "1000")
+	maybe(propDictEnabled, "true", "false")
+	for i := range 4 {
+		maybe(prefixDictColumn+fmt.Sprintf("f%d", i), "true", "false")
+		maybe(prefixBloomColumn+fmt.Sprintf("f%d", i), "true")
+	}
+	p[propBloomBytes] = "1024"
+	return p
+}
+
+func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
+
+// randomColumns gives rows in a few parts. How often a value is null, and how many differ, changes from file to file.
+func randomColumns(t *testing.T, r *rand.Rand, p *plan) []*mapper.Columns {
+	g := &generator{Rand: r, nulls: []int{0, 2, 10, 100}[r.IntN(4)], distinct: []int{1, 2, 9, 1000}[r.IntN(4)]}
+	m, err := jsonMapper()(p.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*mapper.Columns
+	for range 1 + r.IntN(4) {
+		cols, err := mapper.NewColumns(p.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range r.IntN(400) {
+			var b strings.Builder
+			g.members(&b, p.rows.Fields)
+			if err := m.Map(&source.Record{Value: []byte(b.String())}, cols); err != nil {
+				t.Fatalf("%s: %v", b.String(), err)
+			}
+		}
+		for _, c := range cols.Cols {
+			strange(r, c)
+		}
+		out = append(out, cols)
+	}
+	return out
+}
+
+// strange puts floating-point values in that no JSON has.
+func strange(r *rand.Rand, c *mapper.Column) {
+	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0}
+	for i := range c.Len {
+		if c.IsNull(i) || r.IntN(8) > 0 {
+			continue
+		}
+		switch v := odd[r.IntN(len(odd))]; c.Field.Type.Kind {
+		case mapper.Float:
+			c.F32[i] = float32(v)
+		case mapper.Double:
+			c.F64[i] = v
+		}
+	}
+	for _, k := range c.Kids {
+		strange(r, k)
+	}
+}
+
+// generator writes JSON for a row type.
+type generator struct {
+	*rand.Rand
+	nulls, distinct int
+}
+
+func (g *generator) members(b *strings.Builder, fields []mapper.Field) {
+	b.WriteByte('{')
+	for i := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:", fields[i].Name)
+		g.value(b, &fields[i])
+	}
+	b.WriteByte('}')
+}
+
+func (g *generator) value(b *strings.Builder, f *mapper.Field) {
+	if !f.Required && g.nulls > 0 && g.IntN(g.nulls) == 0 {
+		b.WriteString("null")
+		return
+	}
+	n := g.IntN(g.distinct)
+	switch f.Type.Kind {
+	case mapper.Boolean:
+		fmt.Fprintf(b, "%t", n%2 == 0)
+	case mapper.Int, mapper.Long:
+		fmt.Fprintf(b, "%d", []int{n, -n, 1<<31 - 1 - n, -1 << 31, n * 1000}[g.IntN(5)])
+	case mapper.Float, mapper.Double:
+		fmt.Fprintf(b, "%d.5", n-g.distinct/2)
+	case mapper.Decimal:
+		digits := fmt.Sprint(n * 7919)
+		fmt.Fprintf(b, `"%s%s"`, pick(g.Rand, "", "-"), digits[:min(len(digits), f.Type.Precision-f.Type.Scale)])
+	case mapper.Date:
+		fmt.Fprintf(b, `"%04d-03-04"`, 1900+n%200)
+	case mapper.Time:
+		fmt.Fprintf(b, `"01:02:03.%06d"`, n)
+	case mapper.Timestamp, mapper.TimestampNs:
+		fmt.Fprintf(b, `"%04d-03-04T05:06:07.%06d"`, 1900+n%200, n)
+	case mapper.TimestampTz:
+		fmt.Fprintf(b, `"%04d-03-04T05:06:07.%06dZ"`, 1900+n%200, n)
+	case mapper.String:
+		fmt.Fprintf(b, `"%s"`, strings.Repeat(pick(g.Rand, "ä", "x", "yz"), n%50))
+	case mapper.UUID:
+		fmt.Fprintf(b, `"%08x-0000-4000-8000-%012x"`, n, n*3)
+	case mapper.Fixed:
+		fmt.Fprintf(b, `"%s"`, pick(g.Rand, "AAAA", "////", "AQID")[:4])
+	case mapper.Binary:
+		fmt.Fprintf(b, `"%s"`, pick(g.Rand, "", "AA==", "//////////////////////////8="))
+	case mapper.Struct:
+		g.members(b, f.Type.Fields)
+	case mapper.List:
+		g.elements(b, "[]", g.IntN(4), func(int) { g.value(b, &f.Type.Fields[0]) })
+	case mapper.Map:
+		g.elements(b, "{}", g.IntN(4), func(i int) {
+			fmt.Fprintf(b, `"k%d":`, i)
+			g.value(b, &f.Type.Fields[1])
+		})
+	}
+}
+
+func (g *generator) elements(b *strings.Builder, brackets string, n int, each func(int)) {
+	b.WriteByte(brackets[0])
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		each(i)
+	}
+	b.WriteByte(brackets[1])
+}
+
+// memoryFS keeps one file.
+type memoryFS struct {
+	icebergio.WriteFileIO
+	bytes.Buffer
+}
+
+func (m *memoryFS) Create(string) (icebergio.FileWriter, error) { return m, nil }
+func (m *memoryFS) Close() error                                { return nil }
+
+func ourFile(t *testing.T, r *rand.Rand, p *plan, parts []*mapper.Columns) ([]byte, *parquetfile.FileStats) {
+	t.Helper()
+	fs := &memoryFS{}
+	enc := parquetfile.NewEncoder(1 << 20)
+	enc.Poison()
+	var st *parquetfile.FileStats
+	for range 2 { // the second file finds the buffers of the first
+		fs.Reset()
+		f := newFile(p, fs, "x", enc, parts[0], 1<<40)
+		for _, cs := range parts {
+			write := f.write
+			if len(parts) == 1 && r.IntN(2) == 0 {
+				write = f.writeGroup
+			}
+			if err := write(cs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if st, err = f.finish(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.sink.finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := f.out.Memory(); n > 1<<16 {
+			t.Errorf("a finished file holds %d bytes", n)
+		}
+	}
+	return slices.Clone(fs.Bytes()), st
+}
+
+func libraryFile(t *testing.T, _ *rand.Rand, p *plan, parts []*mapper.Columns) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	props := []parquet.WriterProperty{parquet.WithVersion(parquet.V2_LATEST), parquet.WithCreatedBy("floe"), parquet.WithRootName("table"),
+		parquet.WithStoreDecimalAsInteger(true), parquet.WithCompression(p.set.codec), parquet.WithDictionaryDefault(false)}
+	sc := arrowSchema(t, p)
+	w, err := pqarrow.NewFileWriter(sc, &buf, parquet.NewWriterProperties(props...), pqarrow.NewArrowWriterProperties())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cs := range parts {
+		rec := record(sc, cs)
+		if err := w.WriteBuffered(rec); err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// readBack is a file as the library reads it.
+type readBack struct {
+	*pqfile.Reader
+	rows arrow.Table
+}
+
+func readFile(b []byte) (*readBack, error) {
+	f, err := pqfile.NewParquetReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.ReadTable(context.Background())
+	return &readBack{f, rows}, err
+}
+
+func sameFiles(a, b *readBack) error {
+	ma, mb := a.MetaData(), b.MetaData()
+	if !ma.Schema.Equals(mb.Schema) {
+		return fmt.Errorf("schema %s, the library has %s", ma.Schema, mb.Schema)
+	}
+	if ma.GetCreatedBy() != mb.GetCreatedBy() || ma.Version() != mb.Version() || ma.NumRows != mb.NumRows {
+		return fmt.Errorf("%d rows of %s, the library has %d of %s", ma.NumRows, ma.GetCreatedBy(), mb.NumRows, mb.GetCreatedBy())
+	}
+	for i := range int(a.rows.NumCols()) {
+		ca, cb := a.rows.Column(i).Data(), b.rows.Column(i).Data()
+		if ca.Len() == 0 && cb.Len() == 0 {
+			continue
+		}
+		va, err := array.Concatenate(ca.Chunks(), memory.DefaultAllocator)
+		if err != nil {
+			return err
+		}
+		vb, err := array.Concatenate(cb.Chunks(), memory.DefaultAllocator)
+		if err != nil {
+			return err
+		}
+		if !array.ApproxEqual(va, vb, array.WithNaNsEqual(true), array.WithAbsTolerance(0)) {
+			return fmt.Errorf("column %d holds %v, the library's %v", i, va, vb)
+		}
+	}
+	if ma.NumRowGroups() != mb.NumRowGroups() {
+		if ma.NumRows == 0 {
+			return nil // the library writes a row group without rows
+		}
+		return fmt.Errorf("%d row groups, the library has %d", ma.NumRowGroups(), mb.NumRowGroups())
+	}
+	for g := range ma.NumRowGroups() {
+		for i := range ma.Schema.NumColumns() {
+			if err := sameStatistics(a, b, g, i); err != nil {
+				return fmt.Errorf("row group %d, column %s: %w", g, ma.Schema.Column(i).Path(), err)
+			}
+		}
+	}
+	return nil
+}
+
+func sameStatistics(a, b *readBack, group, col int) error {
+	ca, err := a.MetaData().RowGroup(group).ColumnChunk(col)
+	if err != nil {
+		return err
+	}
+	cb, err := b.MetaData().RowGroup(group).ColumnChunk(col)
+	if err != nil {
+		return err
+	}
+	sa, erra := ca.Statistics()
+	sb, errb := cb.Statistics()
+	if err := errors.Join(erra, errb); err != nil {
+		return err
+	}
+	if !sa.HasMinMax() && sb.HasMinMax() && len(sb.EncodeMax()) == 0 {
+		return nil // nothing but empty values: the library writes bounds now and then
+	}
+	if ca.NumValues() != cb.NumValues() || sa.NullCount() != sb.NullCount() || sa.HasMinMax() != sb.HasMinMax() {
+		return fmt.Errorf("%d values, %d nulls, bounds %t: the library has %d, %d, %t", ca.NumValues(), sa.NullCount(), sa.HasMinMax(),
+			cb.NumValues(), sb.NullCount(), sb.HasMinMax())
+	}
+	if sa.HasMinMax() && (!bytes.Equal(sa.EncodeMin(), sb.EncodeMin()) || !bytes.Equal(sa.EncodeMax(), sb.EncodeMax())) {
+		return fmt.Errorf("bounds %x and %x, the library has %x and %x", sa.EncodeMin(), sa.EncodeMax(), sb.EncodeMin(), sb.EncodeMax())
+	}
+	return nil
+}
+
+// sameNumbers compares what goes into the manifest with the footer.
+func sameNumbers(p *plan, a *readBack, st *parquetfile.FileStats) error {
+	m := a.MetaData()
+	if st.Rows != m.NumRows || st.RowGroups != m.NumRowGroups() || len(st.Splits) != m.NumRowGroups() {
+		return fmt.Errorf("%d rows in %d row groups, the footer says %d in %d", st.Rows, st.RowGroups, m.NumRows, m.NumRowGroups())
+	}
+	for i := range p.leaves {
+		var size, values, nulls int64
+		for g := range m.NumRowGroups() {
+			c, err := m.RowGroup(g).ColumnChunk(i)
+			if err != nil {
+				return err
+			}
+			s, err := c.Statistics()
+			if err != nil {
+				return err
+			}
+			size, values, nulls = size+c.TotalCompressedSize(), values+c.NumValues(), nulls+s.NullCount()
+		}
+		if l := &st.Leaves[i]; st.Sizes[i] != size || l.Values != values || l.Nulls != nulls {
+			return fmt.Errorf("leaf %s: %d bytes, %d values, %d nulls; the footer says %d, %d, %d", p.leaves[i].name, st.Sizes[i], l.Values, l.Nulls, size, values, nulls)
+		}
+	}
+	return nil
+}
