@@ -181,6 +181,10 @@ func (c *Column) ensure(n int) {
 	}
 }
 
+// full says that the bitmaps have no room for one more value; growBits makes it. (Small enough to be compiled into its
+// callers, as ensure is not.)
+func (c *Column) full() bool { return c.Len>>3 >= len(c.Valid) }
+
 func (c *Column) growBits(n int) {
 	have := len(c.Valid)
 	want := max((c.Len+n+7)/8, 2*have, 64)
@@ -245,6 +249,14 @@ func (c *Column) appendBool(v bool) {
 	} else {
 		c.Bits[c.Len>>3] &^= m
 	}
+	c.Len++
+}
+
+func (c *Column) appendI64(v int64) {
+	if c.full() {
+		c.growBits(1)
+	}
+	c.I64 = append(c.I64, v)
 	c.Len++
 }
 

@@ -72,6 +72,7 @@ type jsonNode struct {
 	kind     Kind
 	required bool
 	path     string
+	shortcut shortcut
 	// gap is what stood before the member's value, first as it is usually written.
 	gap gap
 	// next is the member that followed this one in the last record, first the one that began the object: the guess that
@@ -108,7 +109,7 @@ func (m *jsonMapper) compile(n *jsonNode, path string, fields []Field, depth int
 }
 
 func (m *jsonMapper) node(f *Field, path string, depth int) (*jsonNode, error) {
-	n := &jsonNode{kind: f.Type.Kind, required: f.Required, path: path, gap: newGap(), kids: make([]*jsonNode, len(f.Type.Fields))}
+	n := &jsonNode{kind: f.Type.Kind, required: f.Required, path: path, shortcut: shortcutOf(f.Type.Kind), gap: newGap(), kids: make([]*jsonNode, len(f.Type.Fields))}
 	names := [2]string{"key", "value"}
 	switch f.Type.Kind {
 	default:

@@ -43,8 +43,11 @@ func (g *gap) begins(b []byte, i int) bool {
 	return (load(b, 0)^g.words[0])&g.masks[0]|(load(b, 8)^g.words[1])&g.masks[1] == 0
 }
 
-// at compares the whole gap with b[i:], but not with b[i].
+// at compares the whole gap with b[i:], but not with b[i], however little is there.
 func (g *gap) at(b []byte, i int) bool {
+	if len(b)-i >= g.need {
+		return g.begins(b, i) && (g.size <= 16 || g.rest(b, i))
+	}
 	return g.size > 0 && len(b)-i >= g.size && string(b[i+1:i+g.size]) == string(g.text[1:])
 }
 

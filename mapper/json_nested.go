@@ -22,7 +22,9 @@ func (m *jsonMapper) list(n *jsonNode, b []byte, i, depth int) int {
 		i++
 	} else {
 		for {
-			if i = m.value(element, b, i, depth); i < 0 {
+			if end := element.shortcut(element.col, b, i); end > 0 {
+				i = end
+			} else if i = m.value(element, b, i, depth); i < 0 {
 				return i
 			}
 			if i = skipSpace(b, i); i >= len(b) {
@@ -58,7 +60,9 @@ func (m *jsonMapper) mapValue(n *jsonNode, b []byte, i, depth int) int {
 			if i = m.mapKey(key, b, i); i < 0 {
 				return i
 			}
-			if i = m.value(value, b, i, depth); i < 0 {
+			if end := value.shortcut(value.col, b, i); end > 0 {
+				i = end
+			} else if i = m.value(value, b, i, depth); i < 0 {
 				return i
 			}
 			if i = skipSpace(b, i); i >= len(b) {

@@ -69,8 +69,11 @@ func (p *plainCheck) numbers(t testing.TB, b []byte) {
 
 func (p *plainCheck) floats(t testing.TB, b, lit []byte) {
 	for _, k := range []Kind{Float, Double} {
-		n := &jsonNode{kind: k, col: newColumn(&Field{Type: Type{Kind: k}})}
-		end := p.m.value(n, b, 0, 1)
+		n := &jsonNode{kind: k, shortcut: shortcutOf(k), col: newColumn(&Field{Type: Type{Kind: k}})}
+		end := n.shortcut(n.col, b, 0)
+		if end == 0 {
+			end = p.m.value(n, b, 0, 1)
+		}
 		if k == Double {
 			want, f := float64Of(lit)
 			if (f == nil) != (end > 0) || f == nil && math.Float64bits(n.col.F64[0]) != math.Float64bits(want) {

@@ -38,16 +38,8 @@ func (m *jsonMapper) literal(n *jsonNode, b []byte, i int, f *fault) ([]byte, in
 	return b[i:end], end
 }
 
-// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number. One of up
-// to 18 digits is read at once.
+// integer reads a number whose value is exactly an integer, however it is written: 1, 1.0 and 1e0 are one number.
 func (m *jsonMapper) integer(n *jsonNode, b []byte, i int) (int64, int) {
-	if v, end := simpleInt(b, i); end > 0 {
-		return v, end
-	}
-	return m.exactInteger(n, b, i)
-}
-
-func (m *jsonMapper) exactInteger(n *jsonNode, b []byte, i int) (int64, int) {
 	lit, end := m.literal(n, b, i, faultNotInteger)
 	if end < 0 {
 		return 0, end
@@ -60,50 +52,30 @@ func (m *jsonMapper) exactInteger(n *jsonNode, b []byte, i int) (int64, int) {
 }
 
 func (m *jsonMapper) double(n *jsonNode, b []byte, i int) int {
-	c := n.col
-	neg, mant, frac, end := simple(b, i)
-	var v float64
-	if end > 0 && mant <= 1<<53 && frac < len(pow10f64) {
-		v = float64(mant) / pow10f64[frac]
-		if neg {
-			v = -v
-		}
-	} else {
-		var lit []byte
-		var f *fault
-		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
-			return end
-		}
-		if v, f = float64Of(lit); f != nil {
-			return m.fail(n, f)
-		}
+	lit, end := m.literal(n, b, i, faultNotNumber)
+	if end < 0 {
+		return end
 	}
-	c.F64 = append(c.F64, v)
-	c.Len++
+	v, f := float64Of(lit)
+	if f != nil {
+		return m.fail(n, f)
+	}
+	n.col.F64 = append(n.col.F64, v)
+	n.col.Len++
 	return end
 }
 
 func (m *jsonMapper) float(n *jsonNode, b []byte, i int) int {
-	c := n.col
-	neg, mant, frac, end := simple(b, i)
-	var v float32
-	if end > 0 && mant <= 1<<24 && frac < len(pow10f32) {
-		v = float32(mant) / pow10f32[frac]
-		if neg {
-			v = -v
-		}
-	} else {
-		var lit []byte
-		var f *fault
-		if lit, end = m.literal(n, b, i, faultNotNumber); end < 0 {
-			return end
-		}
-		if v, f = float32Of(lit); f != nil {
-			return m.fail(n, f)
-		}
+	lit, end := m.literal(n, b, i, faultNotNumber)
+	if end < 0 {
+		return end
 	}
-	c.F32 = append(c.F32, v)
-	c.Len++
+	v, f := float32Of(lit)
+	if f != nil {
+		return m.fail(n, f)
+	}
+	n.col.F32 = append(n.col.F32, v)
+	n.col.Len++
 	return end
 }
 

@@ -36,6 +36,10 @@ func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 				return m.fail(kid, faultTwice)
 			}
 			found++
+			if end := kid.shortcut(kid.col, b, i); end > 0 {
+				i = end
+				continue
+			}
 			i = m.value(kid, b, i, depth)
 		}
 		if i < 0 {
@@ -52,7 +56,7 @@ var faultTwice = &fault{CodeDuplicateKey, "the key is there twice"}
 func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int, lead byte) (_ *jsonNode, _ **jsonNode, _ int, end bool) {
 	from := i
 	if g := *guess; g != nil && i < len(b) && b[i] == lead {
-		if g.gap.at(b, i) {
+		if len(b)-i < g.gap.need && g.gap.at(b, i) {
 			return g, &g.next, i + g.gap.size, false
 		}
 		// One member was left out: try the one behind it before the index.
@@ -76,8 +80,8 @@ func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int, lead
 	}
 	i = skipSpace(b, i+1)
 	if kid != nil {
-		if b[from] == lead && !kid.gap.at(b[:i], from) {
-			kid.gap.set(b[from:i])
+		if g := &kid.gap; b[from] == lead && (g.size != i-from || !g.at(b[:i], from)) {
+			g.set(b[from:i])
 		}
 		*guess = kid
 		guess = &kid.next
@@ -140,18 +144,21 @@ func (m *jsonMapper) str(n *jsonNode, b []byte, i int) ([]byte, int) {
 	return m.tmp, j
 }
 
-// value reads a value into n's column.
+// value reads a value into n's column, the strict way.
 func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 	if i >= len(b) || b[i] <= ' ' {
 		if i = skipSpace(b, i); i >= len(b) {
 			return m.syntax(b, i, "")
 		}
+		if end := n.shortcut(n.col, b, i); end > 0 {
+			return end
+		}
 	}
-	c := n.col
 	if b[i] == 'n' {
 		return m.null(n, b, i)
 	}
-	if c.Len>>3 >= len(c.Valid) {
+	c := n.col
+	if c.full() {
 		c.growBits(1)
 	}
 	switch n.kind {
@@ -159,22 +166,15 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 		if b[i] != '"' {
 			return m.mismatch(n, b, i, faultNotString)
 		}
-		if end := c.plainText(b, i); end > 0 {
-			return end
-		}
 		return m.textValue(n, b, i+1)
 	case Long:
-		v, end := simpleInt(b, i)
-		if end == 0 {
-			if v, end = m.exactInteger(n, b, i); end < 0 {
-				return end
-			}
+		v, end := m.integer(n, b, i)
+		if end < 0 {
+			return end
 		}
 		c.I64 = append(c.I64, v)
 		c.Len++
 		return end
-	case Double:
-		return m.double(n, b, i)
 	case Int:
 		v, end := m.integer(n, b, i)
 		if end < 0 {
@@ -186,20 +186,12 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 		c.I32 = append(c.I32, int32(v))
 		c.Len++
 		return end
+	case Double:
+		return m.double(n, b, i)
 	case Float:
 		return m.float(n, b, i)
 	case Boolean:
-		if end := c.plainBool(b, i); end > 0 {
-			return end
-		}
 		return m.boolean(n, b, i)
-	case Timestamp, TimestampTz, TimestampNs, TimestampTzNs:
-		if b[i] == '"' {
-			if end := c.plainStamp(b, i); end > 0 {
-				return end
-			}
-		}
-		return m.formed(n, b, i)
 	case Struct:
 		return m.structValue(n, b, i, depth)
 	case List:

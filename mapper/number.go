@@ -237,12 +237,12 @@ var (
 // simple reads a number of few digits without an exponent: mant through ten to the power of frac. end is 0 where it is not
 // one, or is too near to the end of b; then the slow way decides what it is.
 func simple(b []byte, i int) (neg bool, mant uint64, frac, end int) {
+	if i+9 > len(b) {
+		return false, 0, 0, 0
+	}
 	if b[i] == '-' {
 		neg = true
 		i++
-	}
-	if i+8 > len(b) {
-		return false, 0, 0, 0
 	}
 	mant, n := digitWord(b, i)
 	if end = i + n; n == 8 {
@@ -275,19 +275,24 @@ func simple(b []byte, i int) (neg bool, mant uint64, frac, end int) {
 
 // simpleInt is simple for what has no point.
 func simpleInt(b []byte, i int) (v int64, end int) {
+	if i+9 > len(b) {
+		return 0, 0
+	}
 	neg := b[i] == '-'
 	if neg {
 		i++
 	}
-	if i+8 > len(b) {
-		return 0, 0
-	}
 	mant, n := digitWord(b, i)
-	if end = i + n; n == 8 {
-		mant, end = digits(b, end, mant)
-		n = end - i
+	for end = i + n; n == 8; end += n {
+		if end+8 > len(b) {
+			return 0, 0
+		}
+		var w uint64
+		w, n = digitWord(b, end)
+		mant = mant*pow10u[n] + w
 	}
-	if n <= 0 || n > 18 || n > 1 && b[i] == '0' || b[end] == '.' || b[end]|0x20 == 'e' {
+	n = end - i
+	if n == 0 || n > 18 || n > 1 && b[i] == '0' || b[end] == '.' || b[end]|0x20 == 'e' {
 		return 0, 0
 	}
 	if v = int64(mant); neg {
