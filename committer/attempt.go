@@ -21,6 +21,8 @@ type change struct {
 	files []iceberg.DataFile
 	// at are the topology's positions afterwards; nil leaves them as they are (a source without positions).
 	at map[source.Partition]Progress
+	// merge says that manifests may be merged.
+	merge bool
 }
 
 // apply makes one attempt on the very snapshot that v shows: one transaction with the files, the summary and the property,
@@ -88,7 +90,7 @@ func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Trans
 	if err != nil {
 		return nil, err
 	}
-	if err := appendTo(ctx, tx, ch.files, summary); err != nil {
+	if err := appendTo(ctx, tx, ch, summary); err != nil {
 		return nil, err
 	}
 	if summary[keyPositions] == "" || c.cfg.NoProperty {
@@ -139,10 +141,18 @@ func validThrough(at map[source.Partition]Progress) (low int64, ok bool) {
 	return low, ok
 }
 
-// appendTo stages a fast append: files of any registered spec, a manifest for each spec, no look at what is there.
-func appendTo(ctx context.Context, tx *table.Transaction, files []iceberg.DataFile, summary iceberg.Properties) error {
-	if len(files) > 0 {
-		return tx.NewRowDelta(summary).AddRows(files...).Commit(ctx)
+// appendTo stages a fast append: files of any registered spec, a manifest for each spec, no look at what is there, unless
+// manifests are to be merged.
+func appendTo(ctx context.Context, tx *table.Transaction, ch change, summary iceberg.Properties) error {
+	if len(ch.files) > 0 && ch.merge {
+		// Without these two it would read every manifest and set a name mapping.
+		if tx.AddDataFiles(ctx, ch.files, summary, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping()) == nil {
+			return nil
+		}
+		// Merging can wait. Nothing is staged by a call that fails.
+	}
+	if len(ch.files) > 0 {
+		return tx.NewRowDelta(summary).AddRows(ch.files...).Commit(ctx)
 	}
 	// The library's only empty append also sets a name mapping, which is not ours to set: take it away again.
 	base, err := tx.StagedTable()

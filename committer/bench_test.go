@@ -48,7 +48,7 @@ type place struct {
 }
 
 // benchProps are what the benchmark's table is made with.
-var benchProps = iceberg.Properties{}
+var benchProps = iceberg.Properties{table.ManifestMergeEnabledKey: "true"}
 
 // reach makes the history that long.
 func reach(b *testing.B, n int) place {

@@ -134,8 +134,9 @@ type Committer struct {
 	ended   chan struct{}
 	started atomic.Bool
 
-	// trouble is guarded by turn.
+	// trouble is guarded by turn, and so is appends: those since it was last asked whether manifests are to be merged.
 	trouble trouble
+	appends int
 
 	// What follows belongs to Run's goroutine: what waits for a group, in order; the life of each owner that is to be read
 	// again; how often in a row the catalog refused an owner's batches.

@@ -273,7 +273,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 			g.since = v.hist.Last
 		}
 	}
-	ch := change{id: g.id, at: c.after(g, v)}
+	ch := change{id: g.id, at: c.after(g, v), merge: g.last == 0 && c.mergeDue(ctx, v.tbl)}
 	for _, it := range g.items {
 		ch.files = append(ch.files, it.Descriptor.Files...)
 	}

@@ -41,7 +41,7 @@ func encode(m table.Metadata, before encodedSnapshots) ([]byte, encodedSnapshots
 		for at < len(before) && before[at].snapshot.SnapshotID != s.SnapshotID {
 			at++
 		}
-		if at < len(before) && before[at].snapshot.Equals(s) {
+		if at < len(before) && same(before[at].snapshot, s) {
 			all[i] = encodedSnapshot{s, before[at].json}
 		} else if b, err := json.Marshal(s); err != nil {
 			return nil, nil, err
@@ -59,6 +59,14 @@ func encode(m table.Metadata, before encodedSnapshots) ([]byte, encodedSnapshots
 		out = append(out, s.json...)
 	}
 	return append(out, "]}"...), all, nil
+}
+
+// same says that two snapshots of one id are one. A snapshot never changes, and the name of its manifest list is its own,
+// so that what its summary says need not be compared.
+func same(a, b table.Snapshot) bool {
+	return a.SequenceNumber == b.SequenceNumber && a.TimestampMs == b.TimestampMs && a.ManifestList == b.ManifestList &&
+		a.ManifestList != "" && (a.Summary == nil) == (b.Summary == nil) &&
+		(a.Summary == nil || len(a.Summary.Properties) == len(b.Summary.Properties))
 }
 
 // withoutSnapshots gives a copy of m that encodes to everything but its snapshots, and these. iceberg-go's metadata can't

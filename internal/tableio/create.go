@@ -119,7 +119,9 @@ func ensureNamespace(ctx context.Context, cat catalog.Catalog, ns table.Identifi
 }
 
 func (d Definition) properties() iceberg.Properties {
-	out := iceberg.Properties{table.PropertyFormatVersion: "2"}
+	// That manifests are merged is what the format's documentation says of a table that does not say, and not what
+	// iceberg-go does: so that all who commit do the same, it is written down.
+	out := iceberg.Properties{table.PropertyFormatVersion: "2", table.ManifestMergeEnabledKey: "true"}
 	for k, v := range d.Properties {
 		out[k] = v
 	}

@@ -57,6 +57,9 @@ func TestEnsureMakesTheTableOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := tbl.Properties(); got[table.ManifestMergeEnabledKey] != "true" || got["k"] != "v" {
+		t.Errorf("properties %v", got)
+	}
 	spec := tbl.Spec()
 	if tbl.Metadata().Version() != 2 || tbl.Properties()["k"] != "v" || spec.Field(0).Name != "at_day" {
 		t.Errorf("got version %d, %v, %v", tbl.Metadata().Version(), tbl.Properties(), spec)
