@@ -21,18 +21,23 @@ func (d *decoder) records(ctx context.Context, h *header, data []byte, c *chunk)
 			d.out = newBuffers(d.set.partition, d.emitted)
 			mark = d.mark()
 		}
-		var start int
-		if start, end = cutRecord(data, end); end < 0 {
-			d.rollback(mark)
-			return d.corrupt(h.base, "record %d of %d reaches beyond it", i, h.count)
-		}
 		out := &d.out.batch.Records
 		if len(*out) == cap(*out) {
 			*out = slices.Grow(*out, likely(h, len(data)))
 		}
 		*out = (*out)[:len(*out)+1]
 		r := &(*out)[len(*out)-1]
-		offset, time, headers, ok := parseRecord(data[start:end], r, d.out.headers)
+		headers := d.out.headers
+		offset, time, next := shortRecord(data, end, r)
+		ok := next >= 0
+		if !ok {
+			offset, time, next, headers, ok = longRecord(data, end, r, headers)
+		}
+		if next < 0 {
+			d.rollback(mark)
+			return d.corrupt(h.base, "record %d of %d reaches beyond it", i, h.count)
+		}
+		end = next
 		if !ok || offset <= last || offset > h.last-h.base {
 			d.rollback(mark)
 			return d.corrupt(h.base, "record %d of %d is damaged", i, h.count)
@@ -122,6 +127,16 @@ func cutRecord(b []byte, i int) (start, end int) {
 	return start, start + int(u>>1)
 }
 
+// longRecord reads the record that begins at b[i] with its length, in any shape; next is below zero where it reaches beyond b.
+func longRecord(b []byte, i int, r *source.Record, hs []source.Header) (offset, time int64, next int, _ []source.Header, ok bool) {
+	start, next := cutRecord(b, i)
+	if next < 0 {
+		return 0, 0, next, hs, false
+	}
+	offset, time, hs, ok = parseRecord(b[start:next], r, hs)
+	return offset, time, next, hs, ok
+}
+
 // parseRecord reads the record b into r, all but its position and time; what r held is overwritten. Key, value and headers
 // point into b. It gives the record's offset and time, relative to its batch, and hs with the headers appended.
 func parseRecord(b []byte, r *source.Record, hs []source.Header) (offset, time int64, _ []source.Header, ok bool) {
@@ -165,6 +180,55 @@ func cutBytes(b []byte, i int) (v []byte, end int) {
 	}
 	end = i + int(n)
 	return b[i:end:end], end
+}
+
+// shortRecord reads the record that begins at b[i] with its length where it has the shape of nearly all: no varint of more than two
+// bytes, a value, no headers, and enough bytes behind its fields. Otherwise, also where it is damaged, next is below zero, and
+// nothing is said of it. It takes a third of the time that longRecord does.
+func shortRecord(b []byte, i int, r *source.Record) (offset, time int64, next int) {
+	if len(b)-i < window {
+		return 0, 0, -1
+	}
+	w := (*[window]byte)(b[i:])
+	size, k := shortVarint(w, 0)
+	next = i + k + int(size>>1)
+	ut, k := shortVarint(w, k+1)
+	uo, k := shortVarint(w, k)
+	uk, k := shortVarint(w, k)
+	r.Key = nil
+	i += k
+	if uk != minusOne {
+		end := i + int(uk>>1)
+		if len(b)-end < window {
+			return 0, 0, -1
+		}
+		r.Key = b[i:end:end]
+		w, i, k = (*[window]byte)(b[end:]), end, 0
+	}
+	uv, m := shortVarint(w, k)
+	i += m - k
+	end := i + int(uv>>1)
+	// A number of more than 14 bits is the beginning of a longer varint; an odd one is below zero.
+	switch {
+	case (size|ut|uo|uk|uv)>>14 != 0, (size|uo|uv)&1 != 0, uk&1 != 0 && uk != minusOne:
+		return 0, 0, -1
+	case end >= len(b), b[end] != 0, end+1 != next: // no headers, and nothing behind that
+		return 0, 0, -1
+	}
+	r.Value, r.Headers = b[i:end:end], nil
+	return int64(uo >> 1), zigzag(uint64(ut)), next
+}
+
+// window is how many bytes shortRecord looks at without asking whether they are there.
+const window = 16
+
+// shortVarint reads a varint of one or two bytes at w[i]; where it has more, the number has more than 14 bits.
+func shortVarint(w *[window]byte, i int) (uint32, int) {
+	u := uint32(w[i%window])
+	if u < 0x80 {
+		return u, i + 1
+	}
+	return u&0x7f | uint32(w[(i+1)%window])<<7, i + 2
 }
 
 // likely is how many records a range takes, guessed from the batch h with size bytes of content, so that its slice is made once

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -53,6 +54,9 @@ func plainRecord(b []byte) (r source.Record, offset, time int64, rest []byte, ok
 	return r, offset, time, rest, !bad && len(b) == 0 && offset >= 0
 }
 
+// negativeKey is a record whose key has the length -2; with the sign overlooked it is well formed.
+var negativeKey = []byte{16, 0, 0, 0, 3, 'k', 2, 'v', 0}
+
 func FuzzRecordIsReadAsPlainly(f *testing.F) {
 	for _, r := range []testRecord{
 		{},
@@ -65,35 +69,87 @@ func FuzzRecordIsReadAsPlainly(f *testing.F) {
 		b := r.encode()
 		f.Add(b)
 		f.Add(b[:len(b)-1])
-		f.Add(append(b, 0xff, 0xff, 0xff))
+		f.Add(append(bytes.Clone(b), 0xff, 0xff, 0xff))
+		f.Add(append(b, make([]byte, window)...))
 	}
 	f.Add([]byte{12, 0, 0x80, 0x80, 0x80, 0, 0, 1})
+	f.Add(append(negativeKey, make([]byte, window)...))
 	f.Add(bytes.Repeat([]byte{0xff}, 12))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		want, wantOffset, wantTime, rest, wantOK := plainRecord(b)
-		start, end := cutRecord(b, 0)
-		got := source.Record{Key: []byte("old"), Value: []byte("old"), Headers: make([]source.Header, 1)}
-		var offset, time int64
-		var ok bool
-		if end >= 0 {
-			offset, time, _, ok = parseRecord(b[start:end], &got, make([]source.Header, 0, 1))
+	f.Fuzz(readsAsPlainly)
+}
+
+// readsAsPlainly compares all ways of reading the record that b begins with.
+func readsAsPlainly(t *testing.T, b []byte) {
+	want, wantOffset, wantTime, rest, wantOK := plainRecord(b)
+	start, end := cutRecord(b, 0)
+	got := source.Record{Key: []byte("old"), Value: []byte("old"), Headers: make([]source.Header, 1)}
+	var offset, time int64
+	var ok bool
+	if end >= 0 {
+		offset, time, _, ok = parseRecord(b[start:end], &got, make([]source.Header, 0, 1))
+	}
+	switch {
+	case ok != wantOK:
+		t.Fatalf("%x is taken: %t; %t was expected", b, ok, wantOK)
+	case !ok:
+		if _, _, next := shortRecord(b, 0, &got); next >= 0 {
+			t.Fatalf("%x is taken by the short way", b)
 		}
-		switch {
-		case ok != wantOK:
-			t.Fatalf("%x is taken: %t; %t was expected", b, ok, wantOK)
-		case !ok:
-			return
+		return
+	}
+	if offset != wantOffset || time != wantTime || !bytes.Equal(b[end:], rest) {
+		t.Fatalf("%x: offset %d, time %d, end %d; %d, %d, %d were expected", b, offset, time, end, wantOffset, wantTime, len(b)-len(rest))
+	}
+	if len(got.Headers) == 0 {
+		got.Headers = nil
+	}
+	short := source.Record{Key: []byte("old"), Value: []byte("old"), Headers: make([]source.Header, 1)}
+	if offset, time, next := shortRecord(b, 0, &short); next >= 0 {
+		if offset != wantOffset || time != wantTime || next != end || !reflect.DeepEqual(short, want) {
+			t.Fatalf("%x: the short way reads %+v at %d, time %d, end %d; %+v was expected", b, short, offset, time, next, want)
 		}
-		if offset != wantOffset || time != wantTime || !bytes.Equal(b[end:], rest) {
-			t.Fatalf("%x: offset %d, time %d, end %d; %d, %d, %d were expected", b, offset, time, end, wantOffset, wantTime, len(b)-len(rest))
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%x: %+v was read; %+v was expected", b, got, want)
+	}
+}
+
+func TestRecordsAreReadAsPlainly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	value := func() []byte {
+		switch n := r.IntN(8); n {
+		case 0:
+			return nil
+		case 1:
+			return make([]byte, r.IntN(10_000))
+		default:
+			return make([]byte, r.IntN(64<<(n%3)))
 		}
-		if len(got.Headers) == 0 {
-			got.Headers = nil
+	}
+	for range 20_000 {
+		rec := testRecord{delta: r.Int64N(1 << r.IntN(40)), time: r.Int64N(1<<r.IntN(40)) - 1<<r.IntN(14), key: value(), value: value()}
+		for range max(0, r.IntN(10)-7) {
+			rec.headers = append(rec.headers, source.Header{Key: []byte("k"), Value: value()})
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%x: %+v was read; %+v was expected", b, got, want)
+		b := append(rec.encode(), make([]byte, r.IntN(2*window))...)
+		for range max(0, r.IntN(4)-1) {
+			b[r.IntN(min(len(b), 24))] = byte(r.Int())
 		}
-	})
+		readsAsPlainly(t, b)
+	}
+}
+
+func TestShortWayTakesTheUsualRecords(t *testing.T) {
+	for _, r := range []testRecord{
+		{delta: 100, time: 8000, value: make([]byte, 143)},
+		{delta: 0, time: -8000, key: []byte("key"), value: []byte{}},
+		{key: []byte{}, value: make([]byte, 8000)},
+	} {
+		b := r.encode()
+		if _, _, next := shortRecord(append(b, make([]byte, window)...), 0, new(source.Record)); next != len(b) {
+			t.Errorf("%x: next is %d; %d was expected", b[:10], next, len(b))
+		}
+	}
 }
 
 // The fetch path allocates per answer and per range, never per record.
