@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -173,6 +174,17 @@ func mapAll(b *testing.B, s *Schema, recs []source.Record) {
 func BenchmarkJSONWorkloadA(b *testing.B) { mapAll(b, schemaA(), recordsA(5000)) }
 func BenchmarkJSONWorkloadB(b *testing.B) { mapAll(b, schemaB(), recordsB(1000)) }
 
+// Workload A as writers have it that put blanks behind colons and commas.
+func BenchmarkJSONSpacedA(b *testing.B) { mapAll(b, schemaA(), spaced(recordsA(5000))) }
+
+func spaced(recs []source.Record) []source.Record {
+	for i := range recs {
+		v := bytes.ReplaceAll(recs[i].Value, []byte(`":`), []byte(`": `))
+		recs[i].Value = bytes.ReplaceAll(v, []byte(`,"`), []byte(`, "`))
+	}
+	return recs
+}
+
 // Keys in an order that changes from record to record, and a third of them unknown.
 func BenchmarkJSONShuffledKeys(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 3))
@@ -211,14 +223,18 @@ func BenchmarkAppendRows(b *testing.B) {
 			}
 			dst := mustColumns(b, w.s)
 			b.ReportAllocs()
-			cpu := cpuTime(b)
+			start := cpuTime(b)
+			best, at := time.Duration(math.MaxInt64), start
 			for b.Loop() {
 				dst.Reset()
 				if err := dst.AppendRows(src, rows); err != nil {
 					b.Fatal(err)
 				}
+				now := cpuTime(b)
+				best, at = min(best, now-at), now
 			}
-			b.ReportMetric(float64(cpuTime(b)-cpu)/float64(b.N)/float64(len(rows)), "cpu-ns/row")
+			b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/float64(len(rows)), "cpu-ns/row")
+			b.ReportMetric(float64(best)/float64(len(rows)), "best-cpu-ns/row")
 		})
 	}
 }
@@ -227,12 +243,23 @@ func TestSteadyMappingAllocatesNothing(t *testing.T) {
 	for name, w := range map[string]struct {
 		s    *Schema
 		recs []source.Record
-	}{"A": {schemaA(), recordsA(500)}, "B": {schemaB(), recordsB(500)}} {
+	}{"A": {schemaA(), recordsA(500)}, "A spaced": {schemaA(), spaced(recordsA(500))}, "B": {schemaB(), recordsB(500)}} {
 		m, cs := mustJSON(t, w.s)
+		parts := []*Columns{mustColumns(t, w.s), mustColumns(t, w.s)}
+		rows := [2][]int32{}
+		for i := range w.recs {
+			rows[i&1] = append(rows[i&1], int32(i))
+		}
 		round := func() {
 			cs.Reset()
 			for i := range w.recs {
 				if err := m.Map(&w.recs[i], cs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, part := range parts {
+				part.Reset()
+				if err := part.AppendRows(cs, rows[i]); err != nil {
 					t.Fatal(err)
 				}
 			}
