@@ -18,6 +18,18 @@
 //     A batch without a record still moves the position, so that a trailing marker does not hold it back.
 //   - Ack remembers the ends; one goroutine commits the newest of them to the group.
 //
+// # What bounds it
+//
+// CPU time of reading JSON records of 143 bytes from lz4 batches: about half decompression, a quarter parsing, the rest socket and
+// checksum; it hardly depends on the number of partitions. zstd takes two to three times as long as lz4 and gzip five times; no
+// codec at all takes the least CPU time and the most of the network.
+//
+// Each broker has one goroutine and one connection: while it works through an answer, what its reader has delivered is being
+// written by others, and the broker's next answer is not on its way yet. An answer has up to FetchMaxBytes and
+// PartitionMaxBytes of each partition, so that with one partition and a broker far away a larger PartitionMaxBytes hides more
+// of the round trip. Memory is bounded by MaxBufferedBytes whatever the number of partitions, since one record set at a time is
+// read from a connection; one decompressed record batch per broker, of up to MaxRecordBatchBytes, may come on top.
+//
 // # Identity of a topic
 //
 // Kafka's topic id (brokers from 2.8 on) is a partition's Incarnation. Fetch requests name the topic by its id where the

@@ -86,6 +86,21 @@ func (r *cannedReader) read(b testing.TB, n int64) (records, bytes int64) {
 	return h.records.Load(), h.bytes.Load()
 }
 
+// The whole way from the socket to the handler allocates per request, per record set and per range, which hold thousands of records.
+func TestFetchAllocatesNothingPerRecord(t *testing.T) {
+	for _, parts := range []int{1, 64} {
+		r := newCannedReader(t, codecLZ4, 143, parts)
+		r.read(t, 200_000) // what is reused is made
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		records, _ := r.read(t, 500_000)
+		runtime.ReadMemStats(&after)
+		if per := float64(after.Mallocs-before.Mallocs) / float64(records); per > 0.01 {
+			t.Errorf("%d partitions: %.4f allocations per record", parts, per)
+		}
+	}
+}
+
 func BenchmarkFetch(b *testing.B) {
 	run := func(name string, codec, size, parts int) {
 		b.Run(name, func(b *testing.B) {
