@@ -52,5 +52,10 @@
 // A key that is there twice makes the record bad where it is a column's, a struct member's or a map's. Among members that
 // are no column it is not looked for: they are not kept, so nothing depends on which one counts.
 //
+// Two shortcuts make the usual spelling fast, and never decide what is right. What stands between two values (comma, key,
+// colon, blanks) is compared as a whole with what the last record had there (json_gap.go); a value is taken by its field's
+// shortcut if it is written plainly, eight or sixteen bytes at a time (json_plain.go, words.go). What they do not take, the
+// strict way reads anew (json_value.go and what it calls); it is the shortcuts' oracle in the fuzz tests.
+//
 // The first thing found wrong is reported: a value of the wrong type may hide broken JSON behind it.
 package mapper

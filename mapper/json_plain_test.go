@@ -37,11 +37,25 @@ func (p *plainCheck) run(t testing.TB, b []byte) {
 		return
 	}
 	p.numbers(t, b)
+	p.integers(t, b)
 	p.booleans(t, b)
+	for _, k := range stampKinds {
+		p.stamps(t, b, k)
+	}
 	if b[0] == '"' {
 		p.texts(t, b)
-		for _, k := range stampKinds {
-			p.stamps(t, b, k)
+	}
+}
+
+func (p *plainCheck) integers(t testing.TB, b []byte) {
+	for _, k := range []Kind{Int, Long} {
+		c, n := newColumn(&Field{Type: Type{Kind: k}}), &jsonNode{kind: k, col: newColumn(&Field{Type: Type{Kind: k}})}
+		end := shortcutOf(k)(c, b, 0)
+		if end == 0 {
+			continue
+		}
+		if strict := p.m.value(n, b, 0, 1); strict != end || !reflect.DeepEqual(valueOf(c, 0), valueOf(n.col, 0)) {
+			t.Fatalf("%s %q: up to %d, strictly %d", k, b, end, strict)
 		}
 	}
 }
@@ -141,7 +155,7 @@ func (p *plainCheck) stamps(t testing.TB, b []byte, k Kind) {
 // plainSeeds are values that the shortcuts take, and near ones that they must not; what stands behind a value is within reach
 // of its shortcut.
 func plainSeeds() []string {
-	values := []string{`0`, `-0`, `7`, `-7`, `01`, `1234567`, `12345678`, `123456789`, `999999999999999999`, `9223372036854775807`, `1.0`, `1e0`, `1E5`, `12x`, `-`, `1.`,
+	values := []string{`0`, `-0`, `7`, `2147483647`, `-2147483648`, `2147483648`, `253402300799999`, `253402300800000`, `-62135596800001`, `-7`, `01`, `1234567`, `12345678`, `123456789`, `999999999999999999`, `9223372036854775807`, `1.0`, `1e0`, `1E5`, `12x`, `-`, `1.`,
 		`-0.0`, `0.1`, `1234567.1234567`, `12345678.12345678`, `123.45`, `0.30000000000000004`, `9007199254740993`, `16777217`, `1.5e3`, `.5`,
 		`true`, `false`, `trues`, `falsy`, `tru`, `null`, `""`, `"a"`, `"click"`, `"exactly sixteen"`, `"exactly 16 bytes"`, `"fifteen bytes.."`,
 		`"a string of more than two words, but no special ones"`, `"quote \" in"`, "\"control \x1f\"", "\"tab\t\"", `"h\u00e9"`, `"é"`, `"ends in é"`, "\"\xff\"", "\"\x7f\"", `"!#[]^ ~"`, `"open`,
