@@ -47,7 +47,7 @@ type place struct {
 	to   source.Position
 }
 
-// benchProps are what the benchmark's table is made with.
+// benchProps are what the benchmark's table is made with: as floe makes its own.
 var benchProps = iceberg.Properties{table.ManifestMergeEnabledKey: "true"}
 
 // reach makes the history that long.
@@ -58,6 +58,7 @@ func reach(b *testing.B, n int) place {
 		if err != nil {
 			b.Fatal(err)
 		}
+		benchDir = dir
 		past.w = &world{t: &testing.T{}, cat: &memCat{}, dir: dir}
 		past.w.create(benchProps)
 		past.at = map[int]place{}

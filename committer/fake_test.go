@@ -24,7 +24,17 @@ import (
 	"github.com/stormfloe/floe/source"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// benchDir is where the benchmarks keep a table from one to the next, if they ran.
+var benchDir string
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if benchDir != "" {
+			_ = os.RemoveAll(benchDir)
+		}
+		os.Exit(code)
+	}))
+}
 
 var ident = table.Identifier{"db", "t"}
 
