@@ -47,22 +47,69 @@ func againstLibrary(t *testing.T, seed uint64) {
 	sc, props := randomSchema(r), randomProps(r)
 	p := planOf(t, sc, props)
 	parts := randomColumns(t, r, p)
-	ours, written := ourFile(t, r, p, parts)
-	theirs := libraryFile(t, r, p, parts)
-	if t.Failed() {
-		return
-	}
-	a, erra := readFile(ours)
-	b, errb := readFile(theirs)
-	err := errors.Join(erra, errb)
-	if err == nil {
-		err = sameFiles(a, b)
-	}
-	if err != nil {
+	if _, err := compareFiles(t, r, p, parts); err != nil {
 		t.Fatalf("seed %d, %v, schema %s: %v", seed, props, sc, err)
+	}
+}
+
+// compareFiles writes parts with both encoders. Ours must hold what went in; where the library's does too, the footers
+// must say the same.
+func compareFiles(t *testing.T, r *rand.Rand, p *plan, parts []*mapper.Columns) (*readBack, error) {
+	t.Helper()
+	ours, written := ourFile(t, r, p, parts)
+	a, err := readFile(ours)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readFile(libraryFile(t, p, parts))
+	if err != nil {
+		return nil, err
+	}
+	sc := arrowSchema(t, p)
+	recs := make([]arrow.RecordBatch, len(parts))
+	for i, cs := range parts {
+		recs[i] = record(sc, cs)
+	}
+	in := array.NewTableFromRecords(sc, recs)
+	if err := sameRowsAs(a.rows, in); err != nil {
+		return nil, err
 	}
 	if err := sameNumbers(p, a, written); err != nil {
-		t.Fatalf("seed %d, %v, schema %s: %v", seed, props, sc, err)
+		return nil, err
+	}
+	// arrow-go 18.8 shifts the values of a required decimal of more than 18 digits where a struct around it, in a list, is null.
+	if sameRowsAs(b.rows, in) != nil {
+		return a, nil
+	}
+	return a, sameFooters(a, b)
+}
+
+// A dictionary that the sample was wrong about is given up with the first page, unless the table asks for it.
+func TestADictionaryThatDoesNotPayIsGivenUp(t *testing.T) {
+	for _, c := range []struct {
+		props iceberg.Properties
+		dict  bool
+	}{
+		{iceberg.Properties{}, false},
+		{iceberg.Properties{prefixDictColumn + "s": "true"}, true},
+		{iceberg.Properties{prefixDictColumn + "s": "true", propDictBytes: "1000"}, true}, // and ends at its size
+	} {
+		p := planOf(t, iceberg.NewSchema(1, iceberg.NestedField{ID: 1, Name: "s", Type: iceberg.PrimitiveTypes.String}), c.props)
+		parts := []*mapper.Columns{
+			columnsOf(t, p, batchOf(0, 200, func(int) []byte { return []byte(`{"s":"same"}`) })),
+			columnsOf(t, p, batchOf(200, 5000, func(i int) []byte { return fmt.Appendf(nil, `{"s":"value %d"}`, i) })),
+		}
+		f, err := compareFiles(t, rand.New(rand.NewPCG(1, 2)), p, parts)
+		if err != nil {
+			t.Fatal(c, err)
+		}
+		chunk, err := f.MetaData().RowGroup(0).ColumnChunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.HasDictionaryPage() != c.dict || slices.Contains(chunk.Encodings(), parquet.Encodings.RLEDict) != c.dict {
+			t.Errorf("%v: a dictionary: %t, encodings %v", c.props, chunk.HasDictionaryPage(), chunk.Encodings())
+		}
 	}
 }
 
@@ -307,7 +354,7 @@ func ourFile(t *testing.T, r *rand.Rand, p *plan, parts []*mapper.Columns) ([]by
 	return slices.Clone(fs.Bytes()), st
 }
 
-func libraryFile(t *testing.T, _ *rand.Rand, p *plan, parts []*mapper.Columns) []byte {
+func libraryFile(t *testing.T, p *plan, parts []*mapper.Columns) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	props := []parquet.WriterProperty{parquet.WithVersion(parquet.V2_LATEST), parquet.WithCreatedBy("floe"), parquet.WithRootName("table"),
@@ -349,30 +396,37 @@ func readFile(b []byte) (*readBack, error) {
 	return &readBack{f, rows}, err
 }
 
-func sameFiles(a, b *readBack) error {
+// sameRowsAs compares two tables of one schema.
+func sameRowsAs(a, b arrow.Table) error {
+	if a.NumRows() != b.NumRows() {
+		return fmt.Errorf("%d rows, want %d", a.NumRows(), b.NumRows())
+	}
+	for i := range int(a.NumCols()) {
+		if a.NumRows() == 0 {
+			break
+		}
+		va, err := array.Concatenate(a.Column(i).Data().Chunks(), memory.DefaultAllocator)
+		if err != nil {
+			return err
+		}
+		vb, err := array.Concatenate(b.Column(i).Data().Chunks(), memory.DefaultAllocator)
+		if err != nil {
+			return err
+		}
+		if !array.ApproxEqual(va, vb, array.WithNaNsEqual(true), array.WithAbsTolerance(0)) {
+			return fmt.Errorf("column %d holds %v, want %v", i, va, vb)
+		}
+	}
+	return nil
+}
+
+func sameFooters(a, b *readBack) error {
 	ma, mb := a.MetaData(), b.MetaData()
 	if !ma.Schema.Equals(mb.Schema) {
 		return fmt.Errorf("schema %s, the library has %s", ma.Schema, mb.Schema)
 	}
 	if ma.GetCreatedBy() != mb.GetCreatedBy() || ma.Version() != mb.Version() || ma.NumRows != mb.NumRows {
 		return fmt.Errorf("%d rows of %s, the library has %d of %s", ma.NumRows, ma.GetCreatedBy(), mb.NumRows, mb.GetCreatedBy())
-	}
-	for i := range int(a.rows.NumCols()) {
-		ca, cb := a.rows.Column(i).Data(), b.rows.Column(i).Data()
-		if ca.Len() == 0 && cb.Len() == 0 {
-			continue
-		}
-		va, err := array.Concatenate(ca.Chunks(), memory.DefaultAllocator)
-		if err != nil {
-			return err
-		}
-		vb, err := array.Concatenate(cb.Chunks(), memory.DefaultAllocator)
-		if err != nil {
-			return err
-		}
-		if !array.ApproxEqual(va, vb, array.WithNaNsEqual(true), array.WithAbsTolerance(0)) {
-			return fmt.Errorf("column %d holds %v, the library's %v", i, va, vb)
-		}
 	}
 	if ma.NumRowGroups() != mb.NumRowGroups() {
 		if ma.NumRows == 0 {
