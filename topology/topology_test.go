@@ -59,7 +59,7 @@ func (g *rig) config() Config {
 	}
 }
 
-func (g *rig) topology(t *testing.T, cfg Config) *Topology {
+func (g *rig) topology(t testing.TB, cfg Config) *Topology {
 	t.Helper()
 	top, err := newUnchecked(cfg)
 	if err != nil {
