@@ -54,7 +54,7 @@ var benchProps = iceberg.Properties{table.ManifestMergeEnabledKey: "true"}
 func reach(b *testing.B, n int) place {
 	b.Helper()
 	past.Do(func() {
-		dir, err := os.MkdirTemp("", "floe-bench-")
+		dir, err := os.MkdirTemp("", "floe-commit-")
 		if err != nil {
 			b.Fatal(err)
 		}
