@@ -20,10 +20,10 @@ const (
 var dictSeed = maphash.MakeSeed()
 
 // chooseDict says which leaves get a dictionary: those whose first rows have few distinct values, unless the table's
-// properties decide. A dictionary on a column of distinct values costs twice: it is built, and then given up.
-func chooseDict(p *plan, cs *mapper.Columns) []parquetfile.Dict {
+// properties decide. A dictionary on a column of distinct values costs twice: it is built, and then given up. seen is
+// scratch.
+func chooseDict(p *plan, cs *mapper.Columns, seen map[uint64]struct{}) []parquetfile.Dict {
 	out := make([]parquetfile.Dict, len(p.leaves))
-	seen := make(map[uint64]struct{}, dictSample/dictShare+1)
 	for i := range p.leaves {
 		l := &p.leaves[i]
 		on, ok := p.set.dictCols[l.name]

@@ -26,7 +26,6 @@ const (
 	// doneOverhead is about what the description of a finished file takes, doneLeaf what each leaf adds to it.
 	doneOverhead = 2048
 	doneLeaf     = 320
-	maxSpare     = 8
 )
 
 // encoder writes the files of one batch, or of one share of it. It belongs to one goroutine.
@@ -52,9 +51,11 @@ type encoder struct {
 	starts []int32
 	last   load // as of the last add
 
-	// spare columns to reuse, all of spareOf's schema.
-	spare   []*mapper.Columns
-	spareOf *mapper.Schema
+	// spare columns to reuse, all of spareOf's schema; spareHeld is what they take.
+	spare     []*mapper.Columns
+	spareOf   *mapper.Schema
+	spareHeld int64
+	seen      map[uint64]struct{} // scratch of chooseDict
 }
 
 // part is an Iceberg partition with rows or a file open.
@@ -67,14 +68,14 @@ type part struct {
 }
 
 func newEncoder(lane int, budget int64, maxOpen int) *encoder {
-	return &encoder{lane: lane, budget: budget, maxOpen: max(1, maxOpen), pages: parquetfile.NewEncoder(budget / 4)}
+	return &encoder{lane: lane, budget: budget, maxOpen: max(1, maxOpen), pages: parquetfile.NewEncoder(budget / 4), seen: map[uint64]struct{}{}}
 }
 
 // begin starts a batch.
 func (e *encoder) begin(p *plan, fs icebergio.WriteFileIO, id uuid.UUID) {
 	e.p, e.fs, e.id, e.seq, e.last = p, fs, id, 0, load{}
 	if e.spareOf != p.rows {
-		e.spare, e.spareOf = nil, p.rows
+		e.spare, e.spareOf, e.spareHeld = nil, p.rows, 0
 	}
 }
 
@@ -161,7 +162,8 @@ func (e *encoder) scatter(pt *part, src *mapper.Columns, rows []int32) error {
 func (e *encoder) columns() (*mapper.Columns, error) {
 	if n := len(e.spare); n > 0 {
 		c := e.spare[n-1]
-		e.spare = e.spare[:n-1]
+		e.spare[n-1], e.spare = nil, e.spare[:n-1]
+		e.spareHeld -= c.Cap()
 		return c, nil
 	}
 	return mapper.NewColumns(e.p.rows)
@@ -194,7 +196,7 @@ func (e *encoder) room(pt *part, cols *mapper.Columns) error {
 	}
 	path := e.p.loc.path(partition, fmt.Sprintf("%05d-%s-%05d.parquet", e.lane, e.id, e.seq))
 	e.seq++
-	pt.file = newFile(e.p, e.fs, path, e.pages, cols, e.budget/2)
+	pt.file = newFile(e.p, e.fs, path, e.pages, chooseDict(e.p, cols, e.seen), e.budget/2)
 	e.sinks = append(e.sinks, pt.file.sink)
 	return nil
 }

@@ -77,8 +77,9 @@ func (e *encoder) keep(pt *part) {
 		return
 	}
 	pt.cols.Reset()
-	if len(e.spare) < maxSpare && pt.cols.Cap() <= e.budget/(4*maxSpare) {
+	if n := pt.cols.Cap(); e.spareHeld+n <= e.budget/4 {
 		e.spare = append(e.spare, pt.cols)
+		e.spareHeld += n
 	}
 	pt.cols = nil
 }

@@ -33,11 +33,11 @@ type file struct {
 	raw int64
 }
 
-// newFile begins a file; sample are its first rows, from which it is decided what gets a dictionary. Nothing is made on
-// the storage yet. An open row group stays in memory: it ends at the table's size for it, or at maxGroup column bytes.
-func newFile(p *plan, fs icebergio.WriteFileIO, path string, enc *parquetfile.Encoder, sample *mapper.Columns, maxGroup int64) *file {
+// newFile begins a file; dict says which leaves get a dictionary. Nothing is made on the storage yet. An open row group
+// stays in memory: it ends at the table's size for it, or at maxGroup column bytes.
+func newFile(p *plan, fs icebergio.WriteFileIO, path string, enc *parquetfile.Encoder, dict []parquetfile.Dict, maxGroup int64) *file {
 	f := &file{p: p, sink: &sink{fs: fs, path: path, on: p.loc.on}, groupBytes: min(p.set.rowGroupBytes, maxGroup)}
-	f.out = enc.NewFile(p.layout, &p.parquet, chooseDict(p, sample), f.sink)
+	f.out = enc.NewFile(p.layout, &p.parquet, dict, f.sink)
 	return f
 }
 

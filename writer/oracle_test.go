@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -110,6 +111,16 @@ func TestADictionaryThatDoesNotPayIsGivenUp(t *testing.T) {
 		if chunk.HasDictionaryPage() != c.dict || slices.Contains(chunk.Encodings(), parquet.Encodings.RLEDict) != c.dict {
 			t.Errorf("%v: a dictionary: %t, encodings %v", c.props, chunk.HasDictionaryPage(), chunk.Encodings())
 		}
+	}
+}
+
+// Nothing of the encoder is shared between goroutines, nor made before a test's bubble of simulated time begins.
+func TestFilesAreWrittenInABubble(t *testing.T) {
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			p := planOf(t, eventSchema(), nil)
+			ourFile(t, rand.New(rand.NewPCG(1, 2)), p, []*mapper.Columns{columnsOf(t, p, eventBatch(0, 100))})
+		})
 	}
 }
 
@@ -267,7 +278,9 @@ func (g *generator) value(b *strings.Builder, f *mapper.Field) {
 	switch f.Type.Kind {
 	case mapper.Boolean:
 		fmt.Fprintf(b, "%t", n%2 == 0)
-	case mapper.Int, mapper.Long:
+	case mapper.Long:
+		fmt.Fprintf(b, "%d", []int64{int64(n), -int64(n), math.MaxInt64 - int64(n), math.MinInt64, int64(n) * 1000}[g.IntN(5)])
+	case mapper.Int:
 		fmt.Fprintf(b, "%d", []int{n, -n, 1<<31 - 1 - n, -1 << 31, n * 1000}[g.IntN(5)])
 	case mapper.Float, mapper.Double:
 		fmt.Fprintf(b, "%d.5", n-g.distinct/2)
@@ -330,7 +343,7 @@ func ourFile(t *testing.T, r *rand.Rand, p *plan, parts []*mapper.Columns) ([]by
 	var st *parquetfile.FileStats
 	for range 2 { // the second file finds the buffers of the first
 		fs.Reset()
-		f := newFile(p, fs, "x", enc, parts[0], 1<<40)
+		f := newFile(p, fs, "x", enc, chooseDict(p, parts[0], map[uint64]struct{}{}), 1<<40)
 		for _, cs := range parts {
 			write := f.write
 			if len(parts) == 1 && r.IntN(2) == 0 {

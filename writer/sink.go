@@ -15,6 +15,9 @@ import (
 // never get there: they are made, written and closed in one go at the seal, and cost no open file before.
 const spillBytes = 256 << 10
 
+// firstBuffer is about a file of a few hundred rows.
+const firstBuffer = 8 << 10
+
 // storage is what a file costs while it is open, beside what the sink knows of.
 type storage struct {
 	// spill is how much of a file waits in memory before the file is made.
@@ -73,6 +76,9 @@ func (s *sink) Write(p []byte) (int, error) {
 			s.n += int64(len(p))
 			return len(p), nil
 		}
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, 0, min(s.on.spill, max(len(p), firstBuffer)))
 	}
 	s.buf = append(s.buf, p...)
 	s.n += int64(len(p))
