@@ -100,7 +100,8 @@ func (f *benchFlags) check(cmd *command, set map[string]bool) error {
 		return usagef(cmd, "%s", err)
 	}
 	// The rest are words of a configuration.
-	_, err := config.Parse("floe.yaml", []byte(f.Sample()), func(string) (string, bool) { return "", false })
+	sample := f.ConfigText(bench.Place{Brokers: []string{"localhost:9092"}, Topic: "t", Group: "g", Catalog: "c", Warehouse: "w", Table: "bench.t"})
+	_, err := config.Parse("floe.yaml", []byte(sample), func(string) (string, bool) { return "", false })
 	var wrong *config.Error
 	if errors.As(err, &wrong) {
 		return usagef(cmd, "%s: %s", wrong.Key, wrong.Msg)

@@ -138,9 +138,9 @@ func (b *bench) progress(step string, done int64) {
 
 // config writes the configuration for a table.
 func (b *bench) config(name string) (path string, err error) {
-	text := b.configText(place{
-		brokers: b.child.brokers, topic: b.Topic, group: "floe-bench-" + uuid.NewString(), table: "bench." + name,
-		catalog: filepath.Join(b.dir, "catalog.db"), warehouse: filepath.Join(b.dir, "warehouse"),
+	text := b.ConfigText(Place{
+		Brokers: b.child.brokers, Topic: b.Topic, Group: "floe-bench-" + uuid.NewString(), Table: "bench." + name,
+		Catalog: filepath.Join(b.dir, "catalog.db"), Warehouse: filepath.Join(b.dir, "warehouse"),
 	})
 	path = filepath.Join(b.dir, name+".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -97,16 +97,16 @@ func (c *child) gone(err error) error {
 	return fmt.Errorf("the broker's process has ended: %w %s", err, c.said)
 }
 
-// cpu is the CPU time that the child has used.
-func (c *child) cpu() (time.Duration, error) {
-	if _, err := io.WriteString(c.in, "cpu\n"); err != nil {
-		return 0, c.gone(err)
+// ask asks how far the child is: the records it has produced and the CPU time it has used.
+func (c *child) ask() (done int64, cpu time.Duration, err error) {
+	if _, err := io.WriteString(c.in, "\n"); err != nil {
+		return 0, 0, c.gone(err)
 	}
 	r, err := c.read()
 	if err != nil || r.CPU == nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return time.Duration(*r.CPU), nil
+	return r.Done, time.Duration(*r.CPU), nil
 }
 
 // stop ends the child by closing its input, and by force where that does not help.
@@ -148,5 +148,6 @@ func (c *child) cpuOf(broker string) (time.Duration, error) {
 	if broker != "in-process" {
 		return 0, nil
 	}
-	return c.cpu()
+	_, cpu, err := c.ask()
+	return cpu, err
 }

@@ -132,12 +132,12 @@ func TestTheChildTellsItsCPUTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.stop()
-	first, err := c.cpu()
+	_, first, err := c.ask()
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := c.cpu()
-	if err != nil || first <= 0 || second < first || c.bytes < 30_000*140 || last > 30_000 {
+	done, second, err := c.ask()
+	if err != nil || done != 30_000 || first <= 0 || second < first || c.bytes < 30_000*140 || last > 30_000 {
 		t.Error(first, second, c.bytes, last, err)
 	}
 	if none, err := c.cpuOf("given"); none != 0 || err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/stormfloe/floe/internal/retry"
 )
 
 // Job is what the child is told to do: the records of a topic.
@@ -27,6 +29,10 @@ type Job struct {
 	RecordBytes int    `json:"record_bytes,omitempty"`
 	Partitions  int    `json:"partitions"`
 	Codec       string `json:"codec"`
+	// Rate is how many records a second are produced, from when the child is ready on, until it ends; 0 is all of them
+	// before. What is older than Keep is deleted then.
+	Rate float64       `json:"rate,omitempty"`
+	Keep time.Duration `json:"keep,omitempty"`
 }
 
 // producer writes the batches of a job, each to the partition that it belongs to.
@@ -34,8 +40,9 @@ type producer struct {
 	job    Job
 	client *kgo.Client
 	topic  kmsg.MetadataResponseTopic
-	// done and bytes are the records so far and their values' size.
+	// done and bytes are the records so far and their values' size; ends is each partition's end.
 	done, bytes atomic.Int64
+	ends        []atomic.Int64
 }
 
 // produceTimeout bounds one request to a broker.
@@ -47,7 +54,7 @@ func newProducer(ctx context.Context, j Job) (*producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the producer: %w", err)
 	}
-	p := &producer{job: j, client: cl}
+	p := &producer{job: j, client: cl, ends: make([]atomic.Int64, j.Partitions)}
 	if err := p.prepare(ctx); err != nil {
 		cl.Close()
 		return nil, err
@@ -69,10 +76,8 @@ func (p *producer) prepare(ctx context.Context) error {
 			return err
 		}
 		// A topic that was just made has no leaders for a moment.
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }
@@ -80,10 +85,16 @@ func (p *producer) prepare(ctx context.Context) error {
 func (p *producer) createTopic(ctx context.Context) error {
 	req, t := kmsg.NewPtrCreateTopicsRequest(), kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = p.job.Topic, int32(p.job.Partitions), 1
-	size := kmsg.NewCreateTopicsRequestTopicConfig()
+	config := func(name string, value int) {
+		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		c.Name, c.Value = name, kmsg.StringPtr(fmt.Sprint(value))
+		t.Configs = append(t.Configs, c)
+	}
 	// A record of the largest size stays below it, whatever the codec makes of it.
-	size.Name, size.Value = "max.message.bytes", kmsg.StringPtr(fmt.Sprint(4*MaxRecordBytes))
-	t.Configs = append(t.Configs, size)
+	config("max.message.bytes", 4*MaxRecordBytes)
+	if p.job.Rate > 0 {
+		config("segment.bytes", 16<<20) // what is deleted goes by segments
+	}
 	req.Topics = append(req.Topics, t)
 	resp, err := req.RequestWith(ctx, p.client)
 	if err != nil {
@@ -145,11 +156,14 @@ func (p *producer) work(ctx context.Context, worker int) error {
 	if err != nil {
 		return err
 	}
-	workers := min(producers, p.job.Partitions)
+	workers, began := min(producers, p.job.Partitions), time.Now()
 	for b := int64(0); b*pack.per < p.job.Records; b++ {
 		part := int(b % int64(p.job.Partitions))
 		if part%workers != worker {
 			continue
+		}
+		if err := p.pace(ctx, began, b*pack.per); err != nil {
+			return err
 		}
 		var n int32
 		var size int64
@@ -166,8 +180,21 @@ func (p *producer) work(ctx context.Context, worker int) error {
 		}
 		p.done.Add(int64(n))
 		p.bytes.Add(size)
+		p.ends[part].Add(int64(n))
 	}
 	return nil
+}
+
+// pace waits until it is time for record i.
+func (p *producer) pace(ctx context.Context, began time.Time, i int64) error {
+	if p.job.Rate == 0 {
+		return nil
+	}
+	due := time.Duration(float64(i) / p.job.Rate * float64(time.Second))
+	if wait := due - time.Since(began); wait > 0 {
+		return retry.Sleep(ctx, wait)
+	}
+	return ctx.Err()
 }
 
 // send produces one batch. It is not tried again: without the answer nobody knows whether it is there.

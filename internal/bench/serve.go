@@ -17,7 +17,7 @@ import (
 type report struct {
 	// Done records are produced so far.
 	Done int64 `json:"done,omitempty"`
-	// Ready says that all are; Brokers is where they are, Bytes the size of their values.
+	// Ready says that all are, or that they begin to come; Brokers is where they are, Bytes the size of their values.
 	Ready   bool     `json:"ready,omitempty"`
 	Brokers []string `json:"brokers,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`
@@ -26,8 +26,19 @@ type report struct {
 	Error string `json:"error,omitempty"`
 }
 
+// server is what the child is.
+type server struct {
+	job     Job
+	enc     *json.Encoder
+	cluster *kfake.Cluster
+	p       *producer
+	// ended gets the error that producing has ended with.
+	ended chan error
+}
+
 // Serve is the child: it reads a Job as the first line of in, is the broker or fills a real one, and answers each further
-// line with its CPU time. It returns when in ends, which it does with the parent, whatever it is doing then.
+// line with its CPU time and the records so far. It returns when in ends, which it does with the parent, whatever it is
+// doing then.
 func Serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -39,67 +50,116 @@ func Serve(in io.Reader, out io.Writer) error {
 			lines <- append([]byte(nil), s.Bytes()...)
 		}
 	}()
-	enc := json.NewEncoder(out)
+	s := &server{enc: json.NewEncoder(out), ended: make(chan error, 1)}
 	first, ok := <-lines
 	if !ok {
 		return errors.New("nothing was said on the standard input; this command belongs to floe bench")
 	}
-	var j Job
-	if err := json.Unmarshal(first, &j); err != nil {
+	if err := json.Unmarshal(first, &s.job); err != nil {
 		return fmt.Errorf("read the job: %w", err)
 	}
-	stop, err := fill(ctx, j, enc)
-	if stop != nil {
-		defer stop()
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			return enc.Encode(report{Error: err.Error()})
+	defer s.close()
+	err := s.begin(ctx)
+	for err == nil {
+		if _, ok := <-lines; !ok {
+			return nil
 		}
+		err = s.answer()
+	}
+	if ctx.Err() != nil {
 		return nil
 	}
-	for range lines {
-		ns := cpuTime().Nanoseconds()
-		if err := enc.Encode(report{CPU: &ns}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.enc.Encode(report{Error: err.Error()})
 }
 
-// fill brings the records of j into the broker, which is started first where there is none.
-func fill(ctx context.Context, j Job, enc *json.Encoder) (stop func(), err error) {
-	if len(j.Brokers) == 0 {
+// begin starts the broker where there is none, and brings the records into it.
+func (s *server) begin(ctx context.Context) error {
+	if len(s.job.Brokers) == 0 {
 		// The records take most of the heap and stay: there is little to collect and much to go over.
 		debug.SetGCPercent(40)
 		c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID("floe-bench"))
 		if err != nil {
-			return nil, fmt.Errorf("start the broker: %w", err)
+			return fmt.Errorf("start the broker: %w", err)
 		}
-		stop = c.Close
-		j.Brokers = c.ListenAddrs()
+		s.cluster, s.job.Brokers = c, c.ListenAddrs()
 	}
-	p, err := newProducer(ctx, j)
-	if err != nil {
-		return stop, err
+	var err error
+	if s.p, err = newProducer(ctx, s.job); err != nil {
+		return err
 	}
-	defer p.client.Close()
-	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx) }()
+	go func() { s.ended <- s.p.run(ctx) }()
+	if s.job.Rate == 0 {
+		if err := s.filled(); err != nil {
+			return err
+		}
+	} else if s.cluster != nil && s.job.Keep > 0 {
+		go s.forget(ctx)
+	}
+	return s.enc.Encode(report{Ready: true, Brokers: s.job.Brokers, Bytes: s.p.bytes.Load()})
+}
+
+// filled waits until all records are produced, and tells how many are.
+func (s *server) filled() error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
-		case err := <-ended:
-			if err == nil {
-				debug.FreeOSMemory()
-				err = enc.Encode(report{Ready: true, Brokers: j.Brokers, Bytes: p.bytes.Load()})
-			}
-			return stop, err
+		case err := <-s.ended:
+			debug.FreeOSMemory()
+			return err
 		case <-tick.C:
-			if err := enc.Encode(report{Done: p.done.Load()}); err != nil {
-				return stop, err
+			if err := s.enc.Encode(report{Done: s.p.done.Load()}); err != nil {
+				return err
 			}
 		}
+	}
+}
+
+// answer says how far the child is. A stream that has ended is an error.
+func (s *server) answer() error {
+	if s.job.Rate > 0 {
+		select {
+		case err := <-s.ended:
+			return err
+		default:
+		}
+	}
+	ns := cpuTime().Nanoseconds()
+	return s.enc.Encode(report{CPU: &ns, Done: s.p.done.Load()})
+}
+
+// forget deletes what is older than Keep, so that the broker's memory has a bound.
+func (s *server) forget(ctx context.Context) {
+	const steps = 10
+	tick := time.NewTicker(max(s.job.Keep/steps, time.Millisecond))
+	defer tick.Stop()
+	// past are the ends of the partitions, a tick apart.
+	var past [][]int64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := make([]int64, len(s.p.ends))
+		for i := range s.p.ends {
+			now[i] = s.p.ends[i].Load()
+		}
+		if past = append(past, now); len(past) <= steps {
+			continue
+		}
+		for p, offset := range past[0] {
+			_ = s.cluster.DeleteRecords(s.job.Topic, int32(p), offset) // what can't be deleted now can be at the next tick
+		}
+		past = past[1:]
+	}
+}
+
+func (s *server) close() {
+	if s.p != nil {
+		s.p.client.Close()
+	}
+	if s.cluster != nil {
+		s.cluster.Close()
 	}
 }

@@ -70,31 +70,27 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// place is where a configuration finds everything.
-type place struct {
-	brokers                   []string
-	topic, group              string
-	catalog, warehouse, table string
+// Place is where a configuration finds everything.
+type Place struct {
+	Brokers      []string
+	Topic, Group string
+	// Catalog is an SQLite file, Warehouse a folder, Table namespace.table.
+	Catalog, Warehouse, Table string
 }
 
-// Sample is a configuration with these settings that leads nowhere, to see whether they can be read.
-func (s Settings) Sample() string {
-	return s.configText(place{brokers: []string{"localhost:9092"}, topic: "t", group: "g", catalog: "c", warehouse: "w", table: "bench.t"})
-}
-
-// configText is the configuration of floe run for these settings.
-func (s Settings) configText(at place) string {
+// ConfigText is the configuration of floe run for these settings, which must be valid.
+func (s Settings) ConfigText(at Place) string {
 	w, _ := WorkloadOf(s.Workload) // Validate has looked at it
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	var brokers []string
-	for _, addr := range at.brokers {
+	for _, addr := range at.Brokers {
 		brokers = append(brokers, quote(addr))
 	}
 	line("# Written by floe bench.\nname: bench\nsource:\n  kafka: {brokers: [%s], topics: [%s], group: %s, start: earliest}",
-		strings.Join(brokers, ", "), quote(at.topic), quote(at.group))
-	line("catalog: {type: sqlite, uri: %s, warehouse: %s}", quote(at.catalog), quote(at.warehouse))
-	line("table:\n  name: %s\n  create:\n    schema:", at.table)
+		strings.Join(brokers, ", "), quote(at.Topic), quote(at.Group))
+	line("catalog: {type: sqlite, uri: %s, warehouse: %s}", quote(at.Catalog), quote(at.Warehouse))
+	line("table:\n  name: %s\n  create:\n    schema:", at.Table)
 	for _, c := range w.Columns {
 		line("      - {name: %s, type: %q, required: %v}", c.Name, c.Type, c.Required)
 	}

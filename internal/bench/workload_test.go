@@ -100,6 +100,44 @@ func TestBatchesAreRead(t *testing.T) {
 	}
 }
 
+// TestATopicIsTakenForWhatItIs says what is wrong with a topic that is there.
+func TestATopicIsTakenForWhatItIs(t *testing.T) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	produce := func(change func(*Job)) (int64, error) {
+		j := Job{Brokers: c.ListenAddrs(), Topic: "t", Workload: "a", Seed: 1, Records: 3000, Partitions: 2, Codec: "lz4"}
+		change(&j)
+		p, err := newProducer(context.Background(), j)
+		if err != nil {
+			return 0, err
+		}
+		defer p.client.Close()
+		err = p.run(context.Background())
+		return p.bytes.Load(), err
+	}
+	made, err := produce(func(*Job) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := produce(func(j *Job) { j.Produced = true }); err != nil || again != made {
+		t.Errorf("%d bytes the second time, %d the first; %v", again, made, err)
+	}
+	for want, change := range map[string]func(*Job){
+		"it exists; name another, or say --produced": func(*Job) {},
+		"has 2 partitions and not 3":                 func(j *Job) { j.Produced, j.Partitions = true, 3 },
+		"holds 3000 records and not 3001":            func(j *Job) { j.Produced, j.Records = true, 3001 },
+		"UNKNOWN_TOPIC_OR_PARTITION":                 func(j *Job) { j.Produced, j.Topic = true, "none" },
+		"make the topic t: unable to dial":           func(j *Job) { j.Brokers = []string{"127.0.0.1:1"} },
+	} {
+		if _, err := produce(change); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
 // readAll compares every record with the one of its place, and gives their size.
 func readAll(t *testing.T, j Job) (size int64) {
 	t.Helper()
@@ -137,13 +175,13 @@ func TestSettingsAreWordsOfAConfiguration(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	text := s.configText(place{brokers: []string{"h:1", "h:2"}, topic: "t$", group: "g", catalog: `/a "b"`, table: "bench.t"})
+	text := s.ConfigText(Place{Brokers: []string{"h:1", "h:2"}, Topic: "t$", Group: "g", Catalog: `/a "b"`, Table: "bench.t"})
 	for _, want := range []string{`brokers: ["h:1", "h:2"]`, `topics: ["t$$"]`, `uri: "/a \"b\""`, `partition_by: ["bucket(10, id)"]`, "tasks: 3", "records: 5", `bytes: "1MiB"`, `memory: "64MiB"`, "name: ts, type: \"timestamptz\""} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	if s.IcebergPartitions = 1; strings.Contains(s.Sample(), "partition_by") {
+	if s.IcebergPartitions = 1; strings.Contains(s.ConfigText(Place{}), "partition_by") {
 		t.Error("one bucket is a partition")
 	}
 }
