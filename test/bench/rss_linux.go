@@ -17,8 +17,7 @@ func rss(pid int) (now, peak int64, err error) {
 		return 0, 0, err
 	}
 	peak, err = field(string(data), "VmHWM:")
-	// The kernel's counters lag behind each other by some pages.
-	return now, max(now, peak), err
+	return now, peak, err
 }
 
 // field reads a line such as "VmRSS:  1234 kB", in bytes.

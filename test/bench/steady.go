@@ -138,9 +138,10 @@ func (c *call) watch(ctx context.Context, cmd *exec.Cmd, s *steadyRun) (samples 
 			err = ctx.Err()
 		case <-end.C:
 		case <-tick.C:
-			var now int64
-			if now, peak, err = rss(cmd.Process.Pid); err == nil {
-				samples = append(samples, float64(now))
+			var now, most int64
+			if now, most, err = rss(cmd.Process.Pid); err == nil {
+				// The kernel's two counters lag behind each other by some pages.
+				samples, peak = append(samples, float64(now)), max(peak, now, most)
 				if time.Since(said) > 10*time.Second {
 					said = time.Now()
 					_, _ = fmt.Fprintf(c.stderr, "RSS %.0f MB, peak %.0f MB\n", float64(now)/1e6, float64(peak)/1e6)
