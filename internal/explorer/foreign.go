@@ -228,7 +228,7 @@ func (x *explorer) strayLocked(m table.Metadata, ids []int64) (out []string) {
 				continue
 			}
 			for e, err := range f.Entries(x.w.Files, true) {
-				if err == nil {
+				if err == nil && e.SnapshotID() == id { // a merged manifest also names files of earlier snapshots
 					out = append(out, e.DataFile().FilePath())
 				}
 			}
@@ -254,6 +254,9 @@ func (x *explorer) pickLocked(m table.Metadata) bool {
 		next.Summary = &table.Summary{Operation: table.OpAppend,
 			Properties: iceberg.Properties{keyPicked: strconv.FormatInt(s.SnapshotID, 10)}}
 		manifests, err := x.pickedLocked(now, &s)
+		if err == nil && manifests == nil {
+			continue // merged with those of earlier snapshots: not to be had alone
+		}
 		if err == nil {
 			err = x.listLocked(m, next, manifests)
 		}
@@ -269,7 +272,7 @@ func (x *explorer) pickLocked(m table.Metadata) bool {
 	return false
 }
 
-// pickedLocked are the manifests of the head and those that s added.
+// pickedLocked are the manifests of the head and those that s added, nil where one of these has more than s added.
 func (x *explorer) pickedLocked(head, s *table.Snapshot) ([]iceberg.ManifestFile, error) {
 	manifests, err := head.Manifests(x.w.Files)
 	if err != nil {
@@ -278,6 +281,9 @@ func (x *explorer) pickedLocked(head, s *table.Snapshot) ([]iceberg.ManifestFile
 	theirs, err := s.Manifests(x.w.Files)
 	for _, f := range theirs {
 		if f.SnapshotID() == s.SnapshotID {
+			if f.ExistingDataFiles() > 0 {
+				return nil, nil
+			}
 			manifests = append(manifests, f)
 		}
 	}

@@ -129,3 +129,21 @@ func (w *World) Rows(t testing.TB) int {
 	}
 	return int(r.Rows)
 }
+
+// Manifests says between how many manifests the snapshots of main have, in the later half of its history.
+func (w *World) Manifests(t testing.TB) (fewest, most int) {
+	t.Helper()
+	m := w.Catalog.Metadata()
+	all := m.Snapshots()
+	for i, s := range all[len(all)/2:] {
+		ms, err := s.Manifests(w.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 || len(ms) < fewest {
+			fewest = len(ms)
+		}
+		most = max(most, len(ms))
+	}
+	return fewest, most
+}

@@ -191,7 +191,9 @@ func (w *World) CherryPick(ctx context.Context, id int64) error {
 			if err != nil {
 				return err
 			}
-			files = append(files, e.DataFile())
+			if e.SnapshotID() == id { // a merged manifest also names files of earlier snapshots
+				files = append(files, e.DataFile())
+			}
 		}
 	}
 	return w.change(ctx, func(tx *table.Transaction) error {
