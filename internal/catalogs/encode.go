@@ -89,6 +89,43 @@ func withoutSnapshots(m table.Metadata) (bare any, snapshots []table.Snapshot, o
 	return c.Interface(), snapshots, true
 }
 
+// detach gives m, which updates have just made, numbers of its own. iceberg-go has the snapshot that it adds point into the
+// transaction, which holds the metadata before, whose last snapshot points into the transaction before that, and so on: metadata
+// that is kept would keep all that ever was.
+func detach(m table.Metadata, updates []table.Update) {
+	_, snapshots, ok := withoutSnapshots(m)
+	if !ok {
+		return
+	}
+	added := 0
+	for _, u := range updates {
+		if u.Action() == table.UpdateAddSnapshot {
+			added++
+		}
+	}
+	for i := max(0, len(snapshots)-added); i < len(snapshots); i++ {
+		s := &snapshots[i]
+		s.ParentSnapshotID, s.SchemaID = own(s.ParentSnapshotID), own(s.SchemaID)
+		s.FirstRowID, s.AddedRows = own(s.FirstRowID), own(s.AddedRows)
+	}
+	v := reflect.ValueOf(m).Elem()
+	for _, name := range []string{"CurrentSnapshotID", "LastSequenceNumber", "NextRowID"} {
+		if f := v.FieldByName(name); f.IsValid() && f.CanSet() {
+			if n, ok := f.Interface().(*int64); ok {
+				f.Set(reflect.ValueOf(own(n)))
+			}
+		}
+	}
+}
+
+func own[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
 // writeMetadata writes m's file.
 func writeMetadata(ctx context.Context, open table.FSysF, loc string, m table.Metadata, before encodedSnapshots) (encodedSnapshots, error) {
 	b, snapshots, err := encode(m, before)

@@ -148,6 +148,7 @@ func (k *keeping) CommitTable(ctx context.Context, ident table.Identifier, reqs 
 	if err != nil {
 		return nil, "", err
 	}
+	detach(m, updates)
 	version, ok := metadataVersion(oldLoc)
 	if !ok || m.Properties().Get(table.MetadataCompressionKey, table.MetadataCompressionDefault) != table.MetadataCompressionCodecNone {
 		return k.Catalog.CommitTable(ctx, ident, reqs, updates)
