@@ -91,6 +91,7 @@ func newColumns(fields []Field) []*Column {
 
 func newColumn(f *Field) *Column {
 	c := &Column{Field: f, kind: f.Type.Kind, width: f.Type.width()}
+	c.day.minute = epochMinute
 	switch c.kind {
 	case String, Binary, List, Map:
 		c.Off = make([]int32, 1, 64)

@@ -258,6 +258,43 @@ func learnedSeeds() []string {
 		`{"i" :1,}`, `{,"i":1}`, `{"i":1 "l":2}`, `{"i":1{"l":2}}`, `{"i":1;"l":2}`)
 }
 
+// A column that has seen no timestamp yet remembers no minute that is not one.
+func TestPlainStampsOfANewColumn(t *testing.T) {
+	for _, k := range stampKinds {
+		zone := ""
+		if k == TimestampTz || k == TimestampTzNs {
+			zone = "Z"
+		}
+		for text, good := range map[string]bool{"1970-01-01T00:00": true, string(make([]byte, 16)): false} {
+			m, cols := jsonFor(t, k)
+			err := m.Map(&source.Record{Value: []byte(`{"v":"` + text + `:30.123` + zone + `"}`)}, cols)
+			if (err == nil) != good {
+				t.Errorf("%s %q: %v", k, text, err)
+			}
+			want := int64(30123000)
+			if k == TimestampNs || k == TimestampTzNs {
+				want *= 1000
+			}
+			if good && cols.Cols[0].I64[0] != want {
+				t.Errorf("%s %q: %d, not %d", k, text, cols.Cols[0].I64[0], want)
+			}
+		}
+	}
+}
+
+func jsonFor(t *testing.T, k Kind) (Mapper, *Columns) {
+	s := &Schema{Fields: []Field{{Name: "v", Type: Type{Kind: k}}}}
+	m, err := NewJSON(JSONOptions{})(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cols, err := NewColumns(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, cols
+}
+
 func FuzzLearnedKeys(f *testing.F) {
 	seeds := learnedSeeds()
 	for i, s := range seeds {

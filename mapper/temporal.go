@@ -21,9 +21,13 @@ type dayCache struct {
 	b    uint16 // the last two
 	days int32
 
-	minute [2]uint64 // the sixteen bytes from the year to the minute; 0 where nothing is remembered
+	minute [2]uint64 // the sixteen bytes from the year to the minute; a column's begins as epochMinute, which start fits
 	start  int64     // the minute's first second since 1970, in UTC
 }
+
+// epochMinute is what a column remembers before its first timestamp. Zeros would be sixteen control characters, which no
+// JSON string holds.
+var epochMinute = [2]uint64{load([]byte("1970-01-01T00:00"), 0), load([]byte("1970-01-01T00:00"), 8)}
 
 // date reads YYYY-MM-DD at the start of t, which has ten bytes or more.
 func (d *dayCache) date(t []byte) (int32, *fault) {
