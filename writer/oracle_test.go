@@ -111,6 +111,35 @@ func TestADictionaryThatDoesNotPayIsGivenUp(t *testing.T) {
 	}
 }
 
+// A bound that is too long for the footer takes the other with it: readers that find one alone take the other for empty.
+func TestALongTextHasNoBoundsInTheFooter(t *testing.T) {
+	p := planOf(t, iceberg.NewSchema(1, iceberg.NestedField{ID: 1, Name: "s", Type: iceberg.PrimitiveTypes.String}), nil)
+	for _, c := range []struct {
+		first, second int // lengths
+		want          bool
+	}{{1, 4096, true}, {1, 4097, false}, {4097, 1, false}, {0, 1, true}} {
+		parts := []*mapper.Columns{columnsOf(t, p, batchOf(0, 2, func(i int) []byte {
+			return fmt.Appendf(nil, `{"s":"%s"}`, bytes.Repeat([]byte{byte('a' + i)}, []int{c.first, c.second}[i]))
+		}))}
+		data, _ := ourFile(t, rand.New(rand.NewPCG(1, 2)), p, parts)
+		f, err := readFile(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunk, err := f.MetaData().RowGroup(0).ColumnChunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := chunk.Statistics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.HasMinMax() != c.want {
+			t.Errorf("values of %d and %d bytes: bounds %t", c.first, c.second, !c.want)
+		}
+	}
+}
+
 // Nothing of the encoder is shared between goroutines, nor made before a test's bubble of simulated time begins.
 func TestFilesAreWrittenInABubble(t *testing.T) {
 	for range 2 {

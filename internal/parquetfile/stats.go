@@ -185,7 +185,7 @@ func compareDecimal(a, b []byte) int {
 	return 0
 }
 
-// maxStat is the longest value that a footer gives as a bound: a longer one may not be cut there, so that there is none.
+// maxStat is the longest value that a footer gives as a bound: a longer one may not be cut there, so that there are none.
 const maxStat = 4096
 
 // encode gives the bounds as the footer has them: plainly encoded values, byte arrays without their length. nil: none.
@@ -209,11 +209,8 @@ func (st *Stats) encode(lf *leaf) (lo, hi []byte) {
 		if len(hi) == 0 {
 			return nil, nil // nothing but empty values: readers differ in whether such bounds are some
 		}
-		if len(lo) > maxStat {
-			lo = nil
-		}
-		if len(hi) > maxStat {
-			hi = nil
+		if len(lo) > maxStat || len(hi) > maxStat {
+			return nil, nil // one alone makes some readers (PyArrow 17) take the other for empty text, and leave rows out
 		}
 		return lo, hi
 	}
