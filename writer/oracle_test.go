@@ -111,6 +111,33 @@ func TestADictionaryThatDoesNotPayIsGivenUp(t *testing.T) {
 	}
 }
 
+// A dictionary that holds a long value once, and a page many times, pays whatever the other values are: plain, the page
+// would be of any size.
+func TestADictionaryOfALongValueIsKept(t *testing.T) {
+	p := planOf(t, iceberg.NewSchema(1, iceberg.NestedField{ID: 1, Name: "s", Type: iceberg.PrimitiveTypes.String}), nil)
+	long := bytes.Repeat([]byte("long"), 1000)
+	parts := []*mapper.Columns{
+		columnsOf(t, p, batchOf(0, 200, func(int) []byte { return []byte(`{"s":"same"}`) })),
+		columnsOf(t, p, batchOf(200, 2200, func(i int) []byte {
+			if i%4 == 0 {
+				return fmt.Appendf(nil, `{"s":"%s"}`, long)
+			}
+			return fmt.Appendf(nil, `{"s":"value %d"}`, i)
+		})),
+	}
+	f, err := compareFiles(t, rand.New(rand.NewPCG(1, 2)), p, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := f.MetaData().RowGroup(0).ColumnChunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := chunk.TotalUncompressedSize(); n > 1<<20 || !chunk.HasDictionaryPage() {
+		t.Errorf("pages of %d bytes, a dictionary: %t", n, chunk.HasDictionaryPage())
+	}
+}
+
 // A bound that is too long for the footer takes the other with it: readers that find one alone take the other for empty.
 func TestALongTextHasNoBoundsInTheFooter(t *testing.T) {
 	p := planOf(t, iceberg.NewSchema(1, iceberg.NestedField{ID: 1, Name: "s", Type: iceberg.PrimitiveTypes.String}), nil)

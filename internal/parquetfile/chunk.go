@@ -243,13 +243,8 @@ func (c *chunk) addIndices(e *Encoder, v *values) {
 
 // fallBack gives up the dictionary of a chunk that has no page yet: this one, and all that follow, hold plain values.
 func (c *chunk) fallBack(e *Encoder) {
-	indices := numbers[uint32](c.values)
-	size := 0
-	for _, i := range indices {
-		size += 4 + len(c.dict.entry(i))
-	}
-	plain := e.pool.get(size)
-	for _, i := range indices {
+	plain := e.pool.get(c.plainSize())
+	for _, i := range numbers[uint32](c.values) {
 		s := c.dict.entry(i)
 		if c.lf.isText() {
 			plain = binary.LittleEndian.AppendUint32(plain, uint32(len(s)))
@@ -288,13 +283,22 @@ func (c *chunk) endPage(e *Encoder) error {
 	return nil
 }
 
-// dictIsDear says, of the first page, that the dictionary does not make it much smaller: the sample has misled.
+// dictIsDear says, of the first page, that the dictionary does not make it much smaller: the sample has misled. So a page
+// without it is not much larger than the dictionary, however long the values are that it has once.
 func (c *chunk) dictIsDear() bool {
-	plain := c.valuesSeen * c.lf.width
-	if c.lf.isText() {
-		plain = c.valuesSeen * (len(c.dict.data) / max(1, c.dict.n)) // about
+	return c.dict.n > dictMinTable && len(c.dict.data)+c.valuesSeen*bitWidth(c.dict.n-1)/8 > c.plainSize()/2
+}
+
+// plainSize is what the values of the page take without their dictionary.
+func (c *chunk) plainSize() int {
+	if !c.lf.isText() {
+		return c.valuesSeen * c.lf.width
 	}
-	return len(c.dict.data)+c.valuesSeen*bitWidth(c.dict.n-1)/8 > plain/2 && c.dict.n > dictMinTable
+	size := 0
+	for _, i := range numbers[uint32](c.values) {
+		size += 4 + len(c.dict.entry(i))
+	}
+	return size
 }
 
 func (c *chunk) appendValues(dst []byte) []byte {
