@@ -2,7 +2,6 @@ package writer
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -80,10 +79,8 @@ func encodeBounds(l *leaf, st *parquetfile.Stats) (lower, upper []byte) {
 		return []byte{byte(st.MinInt)}, []byte{byte(st.MaxInt)}
 	case mapper.Int, mapper.Date:
 		return le32(uint32(st.MinInt)), le32(uint32(st.MaxInt))
-	case mapper.Float:
-		return le32(math.Float32bits(float32(zeroLow(st.MinFloat)))), le32(math.Float32bits(float32(zeroHigh(st.MaxFloat))))
-	case mapper.Double:
-		return le64(math.Float64bits(zeroLow(st.MinFloat))), le64(math.Float64bits(zeroHigh(st.MaxFloat)))
+	case mapper.Float, mapper.Double:
+		return st.FloatBounds(l.typ.Kind)
 	case mapper.Decimal:
 		return decimalBytes(st.Min), decimalBytes(st.Max)
 	case mapper.String:
@@ -103,22 +100,6 @@ func encodeBounds(l *leaf, st *parquetfile.Stats) (lower, upper []byte) {
 		return le64(uint64(st.MinInt)), le64(uint64(st.MaxInt))
 	}
 	return slices.Clone(st.Min), slices.Clone(st.Max)
-}
-
-// zeroLow and zeroHigh widen a bound of zero to the zero that lies below (above) the other: engines differ in whether
-// -0.0 is below 0.0, and a wider bound is right for all.
-func zeroLow(f float64) float64 {
-	if f == 0 {
-		return math.Copysign(0, -1)
-	}
-	return f
-}
-
-func zeroHigh(f float64) float64 {
-	if f == 0 {
-		return 0
-	}
-	return f
 }
 
 // decimalBytes turns Arrow's decimal (two's complement, little endian, 16 bytes) into Iceberg's: big endian, in as few

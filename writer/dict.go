@@ -36,7 +36,7 @@ func chooseDict(p *plan, cs *mapper.Columns, seen map[uint64]struct{}) []parquet
 			}
 			continue
 		}
-		if p.set.dict != nil && !*p.set.dict || l.typ.Kind == mapper.Boolean || p.set.delta && l.deltaType() {
+		if p.set.dict != nil && !*p.set.dict || l.typ.Kind == mapper.Boolean || p.set.delta && parquetfile.DeltaKind(l.typ.Kind) {
 			continue
 		}
 		c, _ := l.column(cs, nil)

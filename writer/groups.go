@@ -23,7 +23,7 @@ func (g *groups) assign(cs *mapper.Columns, from, to int, lane []uint8) {
 	for _, l := range g.keys {
 		var buf [8]*mapper.Column
 		c, parents := l.column(cs, buf[:0])
-		m := mask{c: c, parents: parents}
+		m := maskOf(c, parents)
 		for i := range h {
 			v := uint64(0)
 			if row := from + i; m.has(row) {

@@ -147,14 +147,8 @@ func (pf *partField) compute(cs *mapper.Columns, from, to int, v *vector) *rowEr
 	}
 	var buf [8]*mapper.Column
 	c, parents := follow(cs, pf.path, buf[:0])
-	m := &mask{c: c}
-	for _, p := range parents {
-		if p.Nulls > 0 {
-			m.parents = append(m.parents, p)
-		}
-	}
-	m.dense = c.Nulls == 0 && len(m.parents) == 0
-	if err := pf.apply(c, m, from, to, v); err != nil {
+	m := maskOf(c, parents)
+	if err := pf.apply(c, &m, from, to, v); err != nil {
 		err.column = pf.column
 		return err
 	}

@@ -50,15 +50,6 @@ type leaf struct {
 	mode     metricsMode
 }
 
-// deltaType says that DELTA_BINARY_PACKED is for it.
-func (l *leaf) deltaType() bool {
-	switch l.typ.Kind {
-	case mapper.Int, mapper.Long, mapper.Date, mapper.Time, mapper.Timestamp, mapper.TimestampTz, mapper.TimestampNs, mapper.TimestampTzNs:
-		return true
-	}
-	return false
-}
-
 func (l *leaf) isFloat() bool { return l.typ.Kind == mapper.Float || l.typ.Kind == mapper.Double }
 
 // compile makes the plan for a table, or says why it can't be written.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -162,7 +161,7 @@ func (c *cli) bench(f *benchFlags) (*bench.Result, error) {
 	show := newProgress(c.stderr)
 	show.unit = "records"
 	f.Child = []string{self, benchBroker}
-	f.Runner = &benchRunner{cli: c, killed: killed}
+	f.Runner = &benchRunner{fileRunner{c, killed}}
 	f.Measuring = f.profiles
 	f.Progress = func(p bench.Progress) { show.update(demo.Progress(p)) }
 	res, err := bench.Run(ctx, f.Options)
@@ -179,25 +178,12 @@ func (c *cli) serveBench() error {
 	return bench.Serve(c.stdin, c.stdout)
 }
 
-// benchRunner does for the bench what run does, by the same code.
-type benchRunner struct {
-	cli    *cli
-	killed <-chan struct{}
-}
+// benchRunner is the bench's fileRunner.
+type benchRunner struct{ fileRunner }
 
 // Run implements bench.Runner.
-func (b *benchRunner) Run(ctx context.Context, path string, untilCaughtUp bool, started func(*topology.Topology)) (err error) {
-	cfg, err := config.Load(path, b.cli.env)
-	if err != nil {
-		return err
-	}
-	logFile, err := os.OpenFile(filepath.Join(filepath.Dir(path), "floe.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
-	r := &runner{cfg: cfg, log: newLogger(cfg, logFile), untilCaughtUp: untilCaughtUp, killed: b.killed, started: started}
-	return r.run(ctx)
+func (b *benchRunner) Run(ctx context.Context, path string, untilCaughtUp bool, started func(*topology.Topology)) error {
+	return b.runFile(ctx, path, untilCaughtUp, started)
 }
 
 // Table implements bench.Runner.

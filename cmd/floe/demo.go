@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -53,7 +52,7 @@ func runDemo(c *cli, cmd *command, args []string) error {
 	defer stop()
 	show := newProgress(c.stderr)
 	out, err := demo.Run(ctx, demo.Options{
-		Dir: *dir, Records: *records, Progress: show.update, Runner: &demoRunner{cli: c, killed: killed},
+		Dir: *dir, Records: *records, Progress: show.update, Runner: &demoRunner{fileRunner{c, killed}},
 	})
 	show.end()
 	if err == nil && ctx.Err() != nil {
@@ -121,31 +120,13 @@ func rate(n int64, seconds float64) string {
 	return fmt.Sprintf(", %.0f events a second", float64(n)/seconds)
 }
 
-// demoRunner does for the demo what run does, by the same code.
-type demoRunner struct {
-	cli    *cli
-	killed <-chan struct{}
-}
+// demoRunner is the demo's fileRunner.
+type demoRunner struct{ fileRunner }
 
 // RunUntilCaughtUp implements demo.Runner.
-func (d *demoRunner) RunUntilCaughtUp(ctx context.Context, path string, committed func(int64)) (err error) {
-	cfg, err := config.Load(path, d.cli.env)
-	if err != nil {
-		return err
-	}
-	logFile, err := os.OpenFile(filepath.Join(filepath.Dir(path), "floe.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
-	}
-	defer func() {
-		if cerr := logFile.Close(); cerr != nil && err == nil {
-			err = fmt.Errorf("close the log: %w", cerr)
-		}
-	}()
-	logger := newLogger(cfg, logFile)
+func (d *demoRunner) RunUntilCaughtUp(ctx context.Context, path string, committed func(int64)) error {
 	watch := &watcher{committed: committed, done: make(chan struct{}), ended: make(chan struct{})}
-	r := &runner{cfg: cfg, log: logger, untilCaughtUp: true, killed: d.killed, started: watch.start}
-	err = r.run(ctx)
+	err := d.runFile(ctx, path, true, watch.start)
 	watch.stop()
 	return err
 }

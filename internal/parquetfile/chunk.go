@@ -41,7 +41,7 @@ type chunk struct {
 func (c *chunk) init(lf *leaf, opt *Options, p *pool, dict Dict, bloomBytes int) {
 	c.lf, c.opt, c.useDict, c.keepDict = lf, opt, dict != NoDict, dict == KeepDict
 	c.kind = parquet.Encodings.Plain
-	if opt.Delta && deltaKind(lf.typ.Kind) {
+	if opt.Delta && DeltaKind(lf.typ.Kind) {
 		c.kind = parquet.Encodings.DeltaBinaryPacked
 	}
 	c.stats.reset()
@@ -54,8 +54,8 @@ func (c *chunk) init(lf *leaf, opt *Options, p *pool, dict Dict, bloomBytes int)
 	c.dense = true
 }
 
-// deltaKind says that DELTA_BINARY_PACKED is for it.
-func deltaKind(k mapper.Kind) bool {
+// DeltaKind says that Options.Delta is for columns of kind k.
+func DeltaKind(k mapper.Kind) bool {
 	switch k {
 	case mapper.Int, mapper.Long, mapper.Date, mapper.Time, mapper.Timestamp, mapper.TimestampTz, mapper.TimestampNs, mapper.TimestampTzNs:
 		return true

@@ -3,6 +3,7 @@ package parquetfile
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -66,7 +67,7 @@ func appendBits(dst []byte, vs *[deltaMini]uint64, width int) []byte {
 	if width == 0 {
 		return dst
 	}
-	dst = grow(dst, 4*width+8)
+	dst = slices.Grow(dst, 4*width+8)
 	var acc uint64
 	n := 0
 	for _, v := range vs {

@@ -3,6 +3,7 @@ package parquetfile
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // appendHybrid encodes values in Parquet's hybrid of run lengths and bit packing: runs of eight or more equal values as
@@ -49,7 +50,7 @@ func appendPacked[T uint8 | uint32](dst []byte, vs []T, width int) []byte {
 	}
 	groups := (len(vs) + 7) / 8
 	dst = binary.AppendUvarint(dst, uint64(groups)<<1|1)
-	dst = grow(dst, groups*width+8)
+	dst = slices.Grow(dst, groups*width+8)
 	end := len(dst) + groups*width
 	var acc uint64
 	n := 0
@@ -71,13 +72,3 @@ func appendPacked[T uint8 | uint32](dst []byte, vs []T, width int) []byte {
 // bitWidth is what values of 0 to most take. A single value takes a bit as well: not every reader takes a width of zero
 // in a dictionary page.
 func bitWidth(most int) int { return bits.Len(uint(max(1, most))) }
-
-// grow makes room for n more bytes.
-func grow(b []byte, n int) []byte {
-	if cap(b)-len(b) >= n {
-		return b
-	}
-	out := make([]byte, len(b), max(2*cap(b), len(b)+n))
-	copy(out, b)
-	return out
-}

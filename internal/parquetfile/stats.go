@@ -196,12 +196,8 @@ func (st *Stats) encode(lf *leaf) (lo, hi []byte) {
 	switch lf.typ.Kind {
 	case mapper.Boolean:
 		return []byte{byte(st.MinInt)}, []byte{byte(st.MaxInt)}
-	case mapper.Float:
-		lo, hi := math.Float32bits(float32(lowZero(st.MinFloat))), math.Float32bits(float32(highZero(st.MaxFloat)))
-		return binary.LittleEndian.AppendUint32(nil, lo), binary.LittleEndian.AppendUint32(nil, hi)
-	case mapper.Double:
-		lo, hi := math.Float64bits(lowZero(st.MinFloat)), math.Float64bits(highZero(st.MaxFloat))
-		return binary.LittleEndian.AppendUint64(nil, lo), binary.LittleEndian.AppendUint64(nil, hi)
+	case mapper.Float, mapper.Double:
+		return st.FloatBounds(lf.typ.Kind)
 	case mapper.Decimal:
 		return lf.appendDecimal(nil, st.Min), lf.appendDecimal(nil, st.Max)
 	case mapper.String, mapper.Binary, mapper.UUID, mapper.Fixed:
@@ -217,17 +213,19 @@ func (st *Stats) encode(lf *leaf) (lo, hi []byte) {
 	return binary.LittleEndian.AppendUint64(nil, uint64(st.MinInt))[:lf.width], binary.LittleEndian.AppendUint64(nil, uint64(st.MaxInt))[:lf.width]
 }
 
-// lowZero and highZero widen a bound of zero to the zero that lies below (above) the other, as the format asks for.
-func lowZero(f float64) float64 {
-	if f == 0 {
-		return math.Copysign(0, -1)
+// FloatBounds gives the bounds of a Float or a Double as its bytes, little endian: the footer and Iceberg's manifests have
+// them alike. A bound of zero is widened to the zero that lies below (above) the other: engines differ in whether -0.0 is below
+// 0.0, and a wider bound is right for all. The Stats must have Seen a value.
+func (st *Stats) FloatBounds(k mapper.Kind) (lo, hi []byte) {
+	least, most := st.MinFloat, st.MaxFloat
+	if least == 0 {
+		least = math.Copysign(0, -1)
 	}
-	return f
-}
-
-func highZero(f float64) float64 {
-	if f == 0 {
-		return 0
+	if most == 0 {
+		most = 0
 	}
-	return f
+	if k == mapper.Float {
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(least))), binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(most)))
+	}
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(least)), binary.LittleEndian.AppendUint64(nil, math.Float64bits(most))
 }
