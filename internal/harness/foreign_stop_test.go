@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/committer"
@@ -31,9 +32,16 @@ func someTimes(t *testing.T, f func(t *testing.T, s shape, at handTime)) {
 			if !*every && m != only {
 				continue
 			}
-			bubble(t, func(t *testing.T) { f(t, s, at) })
+			bubble(t, func(t *testing.T) {
+				defer func() {
+					if t.Failed() {
+						t.Logf("%s, %s", s.name, at.name)
+					}
+				}()
+				f(t, s, at)
+			})
 			if t.Failed() {
-				t.Fatalf("%s, %s", s.name, at.name)
+				return
 			}
 		}
 	}
@@ -76,6 +84,14 @@ func starts(w *harness.World) map[source.Partition]source.Position {
 	return at
 }
 
+func ends(w *harness.World) map[source.Partition]source.Position {
+	at := map[source.Partition]source.Position{}
+	for _, b := range w.Log.Bounds() {
+		at[b.Partition] = b.Last
+	}
+	return at
+}
+
 // TestRolledBackToBeforeTheFirstCommit asks a person, while it runs and at every start, until there is an answer.
 func TestRolledBackToBeforeTheFirstCommit(t *testing.T) {
 	someTimes(t, func(t *testing.T, s shape, at handTime) {
@@ -99,6 +115,49 @@ func TestRolledBackToBeforeTheFirstCommit(t *testing.T) {
 		}
 		asks(t, s, w, "set back to before", "floe positions set")
 		if err := w.SetPositions(t.Context(), "orders", starts(w)); err != nil {
+			t.Fatal(err)
+		}
+		s.lives(t, w)
+		w.CheckBy(t, proof.Options{Topologies: []string{"orders"}, Whole: true, SetByHand: true})
+	})
+}
+
+// TestAShortLogAsks sets the branch back to another engine's snapshot whose parent, floe's, has expired, where the metadata log
+// is too short to tell what that one held and the table property tells of a later one.
+func TestAShortLogAsks(t *testing.T) {
+	someTimes(t, func(t *testing.T, s shape, at handTime) {
+		w := s.world(t)
+		w.Produce(40)
+		s.lives(t, w)
+		held := ends(w)
+		err := errors.Join(
+			w.SetProperties(t.Context(), iceberg.Properties{table.MetadataPreviousVersionsMaxKey: "1"}),
+			w.Append(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		between := w.Catalog.Head(table.MainBranch)
+		for range 3 {
+			w.Produce(10)
+			s.lives(t, w)
+		}
+		w.Produce(30)
+		back := func() {
+			err := errors.Join(
+				w.Catalog.SetRef(table.MainBranch, between, table.BranchRef), w.ExpireAndDelete(),
+				w.SetProperties(t.Context(), iceberg.Properties{"owner": "somebody"})) // the log is now of after the expiry
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if !at.flying {
+			back()
+		} else if err := fly(t, s, w, at, 1, back); err == nil && !at.dies {
+			w.Check(t) // another writer looked between the rollback and the expiry
+			return
+		}
+		asks(t, s, w, "has expired", "floe positions set")
+		if err := w.SetPositions(t.Context(), "orders", held); err != nil {
 			t.Fatal(err)
 		}
 		s.lives(t, w)
