@@ -4,7 +4,7 @@ package mapper
 const (
 	// CodeEmpty: the record has a value of no bytes.
 	CodeEmpty Code = "empty"
-	// CodeSyntax: the value is not one JSON text by RFC 8259.
+	// CodeSyntax: the value is not one JSON text by RFC 8259, or not Avro of its schema.
 	CodeSyntax Code = "syntax"
 	// CodeUTF8: text that is not valid UTF-8, or half of a surrogate pair.
 	CodeUTF8 Code = "utf8"
@@ -25,6 +25,8 @@ const (
 	CodeDepth Code = "depth"
 	// CodeSize: the record is larger than columns can ever hold.
 	CodeSize Code = "size"
+	// CodeSchema: the record was written with a schema that nobody knows, that can't be read, or that does not fit the table.
+	CodeSchema Code = "schema"
 )
 
 // fault is why a value does not fit, told without the value. The faults are constants: making a record bad costs one

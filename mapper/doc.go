@@ -8,7 +8,7 @@
 //	m, err := mapper.NewJSON(mapper.JSONOptions{})(schema)
 //	cols, err := mapper.NewColumns(schema)
 //	for i := range batch.Records {
-//		err := m.Map(&batch.Records[i], cols) // nil, ErrFiltered, *BadRecordError, ErrFull
+//		err := m.Map(&batch.Records[i], cols) // nil, ErrFiltered, *BadRecordError, ErrFull, *NotReadyError (Avro)
 //	}
 //
 // Where no format fits, an embedder fills rows itself: see RowMapper.
@@ -58,4 +58,54 @@
 // strict way reads anew (json_value.go and what it calls); it is the shortcuts' oracle in the fuzz tests.
 //
 // The first thing found wrong is reported: a value of the wrong type may hide broken JSON behind it.
+//
+// # Avro
+//
+// A record's value is one Avro record, in the binary encoding and nothing behind it. With AvroOptions.Resolver it begins
+// with a zero byte and the id of the schema that it was written with, four bytes, big endian (the wire format of
+// Confluent's registry); with AvroOptions.Schema it has no header. Each field goes to the column of exactly its name (case
+// counts, and a dot in a column's name is part of it); fields that are no column are checked and left out. A column that
+// the schema has no field for is null; where it is required, the record is bad. A tombstone is ErrFiltered.
+//
+// What each type gives; everything else is refused before a record is read, naming the column (CodeSchema where the
+// schema is known by a record's id only):
+//
+//	boolean                  boolean
+//	int, long                int and long in range, whatever the logical type: the number as it stands. Without a logical
+//	                         type also decimal; float and double where no digit is lost
+//	float                    float, double. NaN and the infinities too
+//	double                   double; float where no digit is lost. NaN and the infinities too
+//	bytes                    binary; fixed of exactly its length; string where it is text
+//	string                   string; binary (its UTF-8); uuid, decimal, date, time and timestamps in the forms that JSON's
+//	                         text has
+//	fixed                    fixed of its size; binary
+//	enum                     string, its symbol
+//	decimal (bytes, fixed)   decimal: exact, zeros may be appended or dropped, a digit may not
+//	uuid                     uuid; else as the string or fixed that it is
+//	date                     date of the years 1 to 9999
+//	time-millis, -micros, -nanos
+//	                         time of a day; parts of a microsecond are bad
+//	timestamp-millis, -micros, -nanos
+//	                         timestamptz (years 1 to 9999, parts of a microsecond are bad), timestamptz_ns (1677 to 2262)
+//	local-timestamp-…        the same to timestamp and timestamp_ns; so does timestamp-… with adjust-to-utc false
+//	duration                 fixed of 12 bytes, binary: its three numbers as they stand
+//	record                   struct, by the rules of the record's own
+//	array, map               list, map with text as its key; a key that is there twice makes the record bad
+//	null and another         what the other gives, or null
+//	union of several         where each branch gives the column's type, each by its own rule; else refused
+//
+// An int or long without a logical type is no date, time or timestamp: its unit would be a guess. An instant
+// (timestamp-…) is not taken for a column without a time zone, nor a local time for one with it. Logical types that are
+// unknown, or stand on a type that can't have them, mean nothing, as Avro has it.
+//
+// With AvroOptions.Reader records are read as that schema says, by Avro's rules for schema resolution: fields and types
+// are found by name and alias, int is promoted to long and so on, fields that were not written have their default, symbols
+// that the reader does not know are its enum's default. Its logical types count, and its names are the columns'. What Avro
+// would round on the way (a long read as a float) is bad.
+//
+// Strict: invalid UTF-8, a boolean that is neither 0 nor 1, branches and symbols that there are not, blocks of another size
+// than they tell, numbers too long, lengths that are negative or reach beyond the record, and bytes behind it make the
+// record bad, also in fields that are no column. Nothing is allocated for a length before the bytes are there; elements that
+// take no byte (an array of nulls) are bounded by 4,096 a record. Recursive schemas, and those nested deeper than
+// AvroOptions.MaxDepth, are refused. Where the record's schema has yet to be fetched, Map gives a *NotReadyError.
 package mapper

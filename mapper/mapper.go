@@ -9,7 +9,8 @@ import (
 // Mapper maps records to rows of the schema it was made for. It belongs to one goroutine.
 type Mapper interface {
 	// Map appends one row to dst, which was made for the mapper's schema. On any error dst is as before. A
-	// *BadRecordError says that the record cannot become a row; ErrFiltered that it yields none by rule (a tombstone).
+	// *BadRecordError says that the record cannot become a row; ErrFiltered that it yields none by rule (a tombstone);
+	// *NotReadyError that something has to be fetched first, which only mappers with a schema registry need.
 	Map(rec *source.Record, dst *Columns) error
 }
 
