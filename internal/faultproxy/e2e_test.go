@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog/rest"
 	iceio "github.com/apache/iceberg-go/io"
 	icetable "github.com/apache/iceberg-go/table"
@@ -191,13 +190,11 @@ func (p *pipes) Close() error { p.once.Do(func() { close(p.closed) }); return ni
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
 
-// bubble runs f with a world in a bubble of its own. Its files are not compressed: zstd's pools have channels that can't go
-// from one bubble to another.
+// bubble runs f with a world in a bubble of its own.
 func bubble(t *testing.T, f func(t *testing.T, w *harness.World)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := harness.New(t, harness.Shape{Partitions: 2,
-			Properties: iceberg.Properties{"write.parquet.compression-codec": "uncompressed"}})
+		w := harness.New(t, harness.Shape{Partitions: 2})
 		w.Produce(40)
 		f(t, w)
 	})

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -19,7 +21,10 @@ import (
 	"github.com/stormfloe/floe/internal/faultproxy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // a run's garbage is small and short-lived
+	goleak.VerifyTestMain(m)
+}
 
 const table = "/v1/namespaces/a%1Fb/tables/t"
 
@@ -60,7 +65,7 @@ func (u *upstream) commits() string {
 	return strings.Join(u.applied, " ")
 }
 
-// bench is a client, the proxy and the upstream over real connections.
+// bench is a client, the proxy and the upstream.
 type bench struct {
 	t      *testing.T
 	up     *upstream
@@ -70,24 +75,45 @@ type bench struct {
 	log    *bytes.Buffer
 }
 
+// newBench makes one over real connections.
 func newBench(t *testing.T, rules string, opts faultproxy.Options) *bench {
 	t.Helper()
-	var err error
-	if opts.Rules, err = faultproxy.ParseRules(rules); err != nil {
-		t.Fatal(err)
-	}
 	b := &bench{t: t, up: &upstream{came: make(chan struct{}, 100)}, log: new(bytes.Buffer)}
-	opts.Logger = slog.New(slog.NewTextHandler(b.log, nil))
 	server := httptest.NewServer(b.up)
-	target, _ := url.Parse(server.URL + "/base")
-	b.proxy = faultproxy.New(target, opts)
+	b.connect(server.URL+"/base", rules, opts, &http.Transport{})
 	front := httptest.NewServer(b.proxy)
 	b.url = front.URL
-	b.client = &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
 	t.Cleanup(func() { b.client.CloseIdleConnections(); b.proxy.Close(); front.Close(); server.Close() })
 	return b
+}
+
+// newBenchInMemory makes one without sockets, for a synctest bubble: when nothing goes on any more, a request is held.
+func newBenchInMemory(t *testing.T, rules string, opts faultproxy.Options) *bench {
+	t.Helper()
+	b := &bench{t: t, url: "http://proxy", up: &upstream{came: make(chan struct{}, 100)}, log: new(bytes.Buffer)}
+	front := newPipes()
+	opts.Transport = direct{b.up}
+	b.connect("http://catalog/base", rules, opts, &http.Transport{DialContext: front.dial})
+	server := &http.Server{Handler: b.proxy, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	var served sync.WaitGroup
+	served.Go(func() { _ = server.Serve(front) })
+	t.Cleanup(func() { b.client.CloseIdleConnections(); b.proxy.Close(); _ = server.Close(); served.Wait() })
+	return b
+}
+
+// connect makes the proxy and the client.
+func (b *bench) connect(target, rules string, opts faultproxy.Options, tr *http.Transport) {
+	b.t.Helper()
+	var err error
+	if opts.Rules, err = faultproxy.ParseRules(rules); err != nil {
+		b.t.Fatal(err)
+	}
+	opts.Logger = slog.New(slog.NewTextHandler(b.log, nil))
+	to, _ := url.Parse(target)
+	b.proxy = faultproxy.New(to, opts)
+	b.client = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 type reply struct {
@@ -233,8 +259,10 @@ func wantCounted(t *testing.T, b *bench, fault string) {
 }
 
 // A client that gives up: its request has been carried out, or is only later.
-func TestPastTheDeadline(t *testing.T) {
-	b := newBench(t, "commit:stall:#1,commit:late:#2", faultproxy.Options{})
+func TestPastTheDeadline(t *testing.T) { synctest.Test(t, pastTheDeadline) }
+
+func pastTheDeadline(t *testing.T) {
+	b := newBenchInMemory(t, "commit:stall:#1,commit:late:#2", faultproxy.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-b.up.came; cancel() }()
 	if got := b.do(ctx, http.MethodPost, "c1"); !errors.Is(got.err, context.Canceled) || b.up.commits() != "c1" {
@@ -243,7 +271,10 @@ func TestPastTheDeadline(t *testing.T) {
 	ctx, cancel = context.WithCancel(context.Background())
 	done := make(chan reply)
 	go func() { done <- b.do(ctx, http.MethodPost, "c2") }()
-	until(t, func() bool { return b.proxy.Held() == 1 })
+	synctest.Wait()
+	if n := b.proxy.Held(); n != 1 {
+		t.Errorf("%d requests are held", n)
+	}
 	cancel()
 	if got := <-done; !errors.Is(got.err, context.Canceled) || b.up.commits() != "c1" {
 		t.Errorf("late: %+v, applied %q", got, b.up.commits())
@@ -254,20 +285,6 @@ func TestPastTheDeadline(t *testing.T) {
 	if s, err := b.proxy.Release(); err != nil || len(s) != 1 || s[0] != 200 || b.up.commits() != "c1 c3 c2" || b.proxy.Held() != 0 {
 		t.Errorf("released %v %v, applied %q", s, err, b.up.commits())
 	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for range 60_000 {
-		if cond() {
-			return
-		}
-		<-tick.C
-	}
-	t.Fatal("waited in vain")
 }
 
 func TestLateByTimer(t *testing.T) {
@@ -281,12 +298,17 @@ func TestLateByTimer(t *testing.T) {
 	}
 }
 
-func TestClosingDropsWhatIsHeld(t *testing.T) {
-	b := newBench(t, "commit:late-504:#1,commit:late:#2", faultproxy.Options{LateDelay: time.Hour})
+func TestClosingDropsWhatIsHeld(t *testing.T) { synctest.Test(t, closingDropsWhatIsHeld) }
+
+func closingDropsWhatIsHeld(t *testing.T) {
+	b := newBenchInMemory(t, "commit:late-504:#1,commit:late:#2", faultproxy.Options{LateDelay: time.Hour})
 	b.commit("c1")
 	done := make(chan reply)
 	go func() { done <- b.commit("c2") }()
-	until(t, func() bool { return b.proxy.Held() == 2 })
+	synctest.Wait()
+	if n := b.proxy.Held(); n != 2 {
+		t.Errorf("%d requests are held", n)
+	}
 	b.proxy.Close()
 	if got := <-done; got.err == nil || b.up.commits() != "" || b.proxy.Held() != 0 {
 		t.Errorf("got %+v, applied %q", got, b.up.commits())

@@ -17,9 +17,9 @@ import (
 )
 
 // untilStopped waits until a replica has stopped partition id, and gives why.
-func untilStopped(t *testing.T, r *replica, id int32) (why string) {
-	t.Helper()
-	harness.Until(t, fmt.Sprintf("partition %d to be stopped", id), func() bool {
+func (o *onKafka) untilStopped(r *replica, id int32) (why string) {
+	o.t.Helper()
+	o.until(fmt.Sprintf("partition %d to be stopped", id), func() bool {
 		for _, p := range r.Status().Partitions {
 			if p.Partition == id && p.Stopped != "" {
 				why = p.Stopped
@@ -34,7 +34,7 @@ func untilStopped(t *testing.T, r *replica, id int32) (why string) {
 // untilPartitionAtEnd waits until the table holds all of partition id.
 func (o *onKafka) untilPartitionAtEnd(id int32) {
 	o.t.Helper()
-	harness.Until(o.t, fmt.Sprintf("the rest of partition %d", id), func() bool { return o.position(id) == o.ends()[id] })
+	o.until(fmt.Sprintf("the rest of partition %d", id), func() bool { return o.position(id) == o.ends()[id] })
 }
 
 func (o *onKafka) position(id int32) source.Position {
@@ -81,7 +81,7 @@ func TestRetentionPassesThePosition(t *testing.T) {
 		o.produce(20)
 		o.k.DeleteRecords(harness.Topic, 0, int64(stood)+3)
 		release()
-		untilStopped(t, r, 0)
+		o.untilStopped(r, 0)
 		o.produce(10)
 		o.untilPartitionAtEnd(1)
 		wantSaid(t, r.stop(), "orders/0", fmt.Sprintf("wanted position %d", stood), "below the log's start", "floe positions set")
@@ -129,7 +129,7 @@ func TestRetentionPassesThePosition(t *testing.T) {
 		<-first
 		o.k.DeleteRecords(harness.Topic, 0, int64(o.ends()[0])-1)
 		close(release)
-		untilStopped(t, r, 0)
+		o.untilStopped(r, 0)
 		o.untilPartitionAtEnd(1)
 		wantSaid(t, r.stop(), "orders/0", fmt.Sprintf("wanted position %d", stood), "below the log's start")
 		o.CheckOf(t, "orders")
@@ -159,10 +159,10 @@ func TestTopicMadeAgain(t *testing.T) {
 		o.untilAtEnd("the first records")
 		o.makeAgain()
 		for id := range int32(2) {
-			untilStopped(t, a, id)
+			o.untilStopped(a, id)
 		}
 		b := o.start(nil, "b")
-		harness.Until(t, "the other replica to stop a partition", func() bool {
+		o.until("the other replica to stop a partition", func() bool {
 			for _, p := range b.Status().Partitions {
 				if p.Stopped != "" {
 					return true
@@ -243,7 +243,7 @@ func TestUncleanLeaderHasLess(t *testing.T) {
 			} else {
 				shorten(a.link, stood-5)
 			}
-			untilStopped(t, a, 0)
+			o.untilStopped(a, 0)
 			o.produce(10)
 			o.untilPartitionAtEnd(1)
 			wantSaid(t, a.stop(), "orders/0", fmt.Sprintf("wanted position %d", stood), "above the log's end")

@@ -9,7 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/stormfloe/floe/internal/fault"
-	"github.com/stormfloe/floe/internal/harness"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -68,7 +67,7 @@ func rebalanceAt(t *testing.T, how rebalance, k int) {
 	var b *replica
 	if how == leaves || how == dies {
 		b = o.start(nil, "b")
-		harness.Until(t, "the second member", func() bool { return o.isMember("b") })
+		o.until("the second member", func() bool { return o.isMember("b") })
 	}
 	o.produce(40)
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -77,19 +76,20 @@ func rebalanceAt(t *testing.T, how rebalance, k int) {
 			return fault.Continue
 		}
 		close(reached)
+		o.bell.ring()
 		return fault.Wait(release)
 	})
 	a := o.start(plan, "a")
 	for more := 0; !closed(reached); more++ {
 		// What comes now may go to the other member: some more makes sure that the step is reached.
 		o.produce(4)
-		harness.Until(t, fmt.Sprintf("step %d", k), func() bool { return closed(reached) || o.atEnd() })
+		o.until(fmt.Sprintf("step %d", k), func() bool { return closed(reached) || o.atEnd() })
 	}
 	o.produce(10)
 	switch how {
 	case joins:
 		b = o.start(nil, "b")
-		harness.Until(t, "the other member's joining", func() bool { return o.isMember("b") })
+		o.until("the other member's joining", func() bool { return o.isMember("b") })
 	case leaves:
 		stopAll(t, b)
 	case dies:
@@ -98,7 +98,7 @@ func rebalanceAt(t *testing.T, how rebalance, k int) {
 		b.link.Break()
 	case overtakes:
 		b = o.start(nil, "b")
-		harness.Until(t, "the other member to catch up", func() bool { return o.isStable("b") && o.holdsItsOwn(b) })
+		o.until("the other member to catch up", func() bool { return o.isStable("b") && o.holdsItsOwn(b) })
 	}
 	close(release)
 	o.produce(20)

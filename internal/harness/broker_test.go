@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,22 +262,19 @@ func cuts() []brokerFault {
 	}})
 }
 
-// few gives the first n messages that fit a fate, and waits for one of them.
+// few gives the first n messages that fit a fate, and waits until one has come.
 func few(n int, fits func(kafkatest.Message) bool, fate func(kafkatest.Message) kafkatest.Fate) func(*onKafka, []*replica) func() {
 	return func(o *onKafka, rs []*replica) func() {
-		hit := make(chan struct{}, n)
+		var hits atomic.Int64
 		over := rule(rs, func(m kafkatest.Message) kafkatest.Fate {
-			if fits(m) {
-				select {
-				case hit <- struct{}{}:
-					return fate(m)
-				default:
-				}
+			if !fits(m) || hits.Add(1) > int64(n) {
+				return kafkatest.Fate{}
 			}
-			return kafkatest.Fate{}
+			o.bell.ring()
+			return fate(m)
 		})
 		return func() {
-			harness.Until(o.t, "the fault to strike", func() bool { return len(hit) > 0 })
+			o.until("the fault to strike", func() bool { return hits.Load() > 0 })
 			over()
 		}
 	}

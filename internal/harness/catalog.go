@@ -30,6 +30,7 @@ type Catalog struct {
 		version int
 		away    error
 		commits int
+		changed func()
 	}
 }
 
@@ -46,6 +47,13 @@ func (c *Catalog) SetAway(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.away = err
+}
+
+// OnChange has f called after each change of the table. f must return at once and not call the catalog.
+func (c *Catalog) OnChange(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.changed = f
 }
 
 // Commits counts requests that were applied.
@@ -114,6 +122,9 @@ func (c *Catalog) putLocked(meta table.Metadata) error {
 	}
 	c.mu.meta, c.mu.loc = meta, loc
 	c.mu.version++
+	if c.mu.changed != nil {
+		c.mu.changed()
+	}
 	return nil
 }
 

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +19,10 @@ import (
 	"github.com/stormfloe/floe/topology"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // a life's garbage is small and short-lived, and there are hundreds of lives
+	goleak.VerifyTestMain(m)
+}
 
 var (
 	// every makes the crash tests stop at each step instead of a sample of them.
@@ -69,14 +75,16 @@ var variants = []variant{
 func TestPlainRun(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
-			w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by})
-			w.Produce(90)
-			plan := fault.New(nil)
-			if err := s.live(t, w, plan); err != nil {
-				t.Fatal(err)
-			}
-			w.Check(t)
-			t.Logf("%d steps, %d commits", plan.N(), w.Catalog.Commits())
+			bubble(t, func(t *testing.T) {
+				w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by})
+				w.Produce(90)
+				plan := fault.New(nil)
+				if err := s.live(t, w, plan); err != nil {
+					t.Fatal(err)
+				}
+				w.Check(t)
+				t.Logf("%d steps, %d commits", plan.N(), w.Catalog.Commits())
+			})
 		})
 	}
 }
@@ -135,11 +143,11 @@ func entries(t *testing.T, w *harness.World) map[string][]byte {
 	return es
 }
 
-// crash is a run that is ended at step k of its life, and where j is not 0, at step j of the next.
+// crash is a run whose life is ended where ends says, and the next one where its second says.
 type crash struct {
 	shape
 	from beginning
-	k, j int
+	ends []fault.Decider
 }
 
 // run gives the points at which the lives ended; a life that needed fewer steps has none.
@@ -148,16 +156,16 @@ func (c crash) run(t *testing.T) (at []fault.Point) {
 		w := c.world(t)
 		w.Produce(60)
 		c.from.make(t, w, c.shape)
-		for _, k := range []int{c.k, c.j} {
-			if k == 0 {
-				continue
-			}
-			plan := fault.New(fault.At(k, fault.Crash))
+		for _, end := range c.ends {
+			plan := fault.New(func(p fault.Point) fault.Action {
+				a := end(p)
+				if a != fault.Continue {
+					at = append(at, p)
+				}
+				return a
+			})
 			err := c.live(t, w, plan)
-			switch {
-			case plan.Crashed():
-				at = append(at, plan.Trace()[k-1])
-			case err != nil:
+			if err != nil && !plan.Crashed() {
 				t.Errorf("the life that was not ended gave %v", err)
 			}
 			if plan.Crashed() && err != nil && !errors.Is(err, topology.ErrKilled) && !errors.Is(err, fault.ErrCrashed) {
@@ -171,7 +179,7 @@ func (c crash) run(t *testing.T) (at []fault.Point) {
 		w.Check(t)
 	})
 	if t.Failed() {
-		t.Fatalf("%s, %s: ended at steps %d and %d, %v", c.name, c.from.name, c.k, c.j, at)
+		t.Fatalf("%s, %s: ended at %v", c.name, c.from.name, at)
 	}
 	return at
 }
@@ -192,29 +200,86 @@ func (s shape) steps(t *testing.T, from beginning) (trace []fault.Point) {
 	return trace
 }
 
+// plain are the steps of a life that nothing ends, on an empty table. They are counted once: several tests choose from them.
+func (s shape) plain(t *testing.T) []fault.Point {
+	plainTraces.Lock()
+	defer plainTraces.Unlock()
+	if plainTraces.of[s.name] == nil {
+		plainTraces.of[s.name] = s.steps(t, beginnings[0])
+	}
+	return plainTraces.of[s.name]
+}
+
+var plainTraces = struct {
+	sync.Mutex
+	of map[string][]fault.Point
+}{of: map[string][]fault.Point{}}
+
 // stride samples about n steps of all, fewer in short mode, or takes every one.
 func stride(all, n int) int {
 	switch {
 	case *every:
 		return 1
 	case testing.Short():
-		return max(1, 3*all/n)
+		return max(1, min(all, 3*all/n))
 	}
 	return max(1, all/n)
+}
+
+// chosen are the points of a life at which it is ended: all of them, or one of each kind of effect whose turn it is. Every
+// kind has its turn in one of the shapes.
+func chosen(trace []fault.Point, turn int, rnd *rand.Rand) (ends []fault.Decider) {
+	times := map[string]int{}
+	for i, p := range trace {
+		times[kind(p)]++
+		ends = append(ends, fault.At(i+1, fault.Crash))
+	}
+	if *every {
+		return ends
+	}
+	ends = nil
+	for i, name := range kinds() {
+		if n := times[name]; n > 0 && (i+turn)%len(shapes) == 0 {
+			ends = append(ends, atKind(name, 1+rnd.IntN(n)))
+		}
+	}
+	if testing.Short() && len(ends) > 1 {
+		n := rnd.IntN(len(ends))
+		ends = ends[n : n+1]
+	}
+	return ends
+}
+
+// atKind ends a life at the nth effect of a kind. Goroutines take other turns in each run, so that the number of a step says
+// little of its kind.
+func atKind(name string, nth int) fault.Decider {
+	seen := 0
+	return func(p fault.Point) fault.Action {
+		if kind(p) == name {
+			if seen++; seen == nth {
+				return fault.Crash
+			}
+		}
+		return fault.Continue
+	}
 }
 
 // TestCrashAtEveryStep ends the first life at step k around an external effect, lets the next one go on, and compares.
 func TestCrashAtEveryStep(t *testing.T) {
 	var done counts
 	done.logAtEnd(t, "crashes of a first life")
-	for _, s := range shapes {
+	turn := random(t).IntN(len(shapes))
+	for i, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			n, rnd := len(s.steps(t, beginnings[0])), random(t)
-			by := stride(n, 6)
-			done.add(s.name, "steps", n)
-			for k := 1 + rnd.IntN(by); k <= n; k += by {
-				done.add(s.name, "crashes", len(crash{shape: s, from: beginnings[0], k: k}.run(t)))
+			trace := s.plain(t)
+			done.add(s.name, "steps", len(trace))
+			for _, end := range chosen(trace, turn+i, random(t)) {
+				at := crash{s, beginnings[0], []fault.Decider{end}}.run(t)
+				done.add(s.name, "crashes", len(at))
+				for _, p := range at {
+					done.add(kind(p), "crashes", 1)
+				}
 			}
 		})
 	}
@@ -225,13 +290,14 @@ func TestCrashAtEveryStep(t *testing.T) {
 func TestCrashWhileSettling(t *testing.T) {
 	var done counts
 	done.logAtEnd(t, "crashes of a second life")
-	for _, s := range shapes {
+	turn := random(t).IntN(len(shapes))
+	for i, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			rnd := random(t)
 			from := beginnings[1:]
 			if !*every {
-				from = from[rnd.IntN(len(from)):][:1]
+				from = from[(turn+i)%len(from):][:1]
 			}
 			for _, f := range from {
 				n := 0
@@ -242,9 +308,9 @@ func TestCrashWhileSettling(t *testing.T) {
 				}
 				n += 10
 				done.add(s.name+", "+f.name, "steps", n)
-				by := stride(n, 3)
+				by := stride(n, 2)
 				for k := 1 + rnd.IntN(by); k <= n; k += by {
-					done.add(s.name+", "+f.name, "crashes", len(crash{shape: s, from: f, k: k}.run(t)))
+					done.add(s.name+", "+f.name, "crashes", len(crash{s, f, []fault.Decider{fault.At(k, fault.Crash)}}.run(t)))
 				}
 			}
 		})
@@ -259,13 +325,14 @@ func TestTwoCrashes(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			rnd := random(t)
-			n := len(s.steps(t, beginnings[0]))
-			runs := 2
+			n := len(s.plain(t))
+			runs := 1
 			if *every {
 				runs = 100
 			}
 			for range runs {
-				c := crash{shape: s, from: beginnings[0], k: 1 + rnd.IntN(n), j: 1 + rnd.IntN(n)}
+				k, j := 1+rnd.IntN(n), 1+rnd.IntN(n)
+				c := crash{s, beginnings[0], []fault.Decider{fault.At(k, fault.Crash), fault.At(j, fault.Crash)}}
 				done.add(s.name, fmt.Sprintf("crashed-%d-times", len(c.run(t))), 1)
 			}
 		})
@@ -280,13 +347,18 @@ var effects = []string{
 	"load", "commit",
 }
 
+// kinds are those of a Point: before and after each effect, and the steps of an acknowledgement.
+func kinds() []string {
+	out := []string{harness.StepAck, harness.StepGroupCommit, harness.StepGroupCommitted, harness.StepAcked}
+	for _, e := range effects {
+		out = append(out, "before "+e, "after "+e)
+	}
+	return out
+}
+
 // TestEveryKindOfEffectIsReached sees that the crash tests stop at each kind of effect, on both sides of it, and at no other
 // that nobody has thought of.
 func TestEveryKindOfEffectIsReached(t *testing.T) {
-	want := map[string]bool{harness.StepAck: true, harness.StepGroupCommit: true, harness.StepGroupCommitted: true, harness.StepAcked: true}
-	for _, e := range effects {
-		want["before "+e], want["after "+e] = true, true
-	}
 	var seen counts
 	seen.logAtEnd(t, "effects of one life from each beginning")
 	got := map[string]bool{}
@@ -298,13 +370,13 @@ func TestEveryKindOfEffectIsReached(t *testing.T) {
 			}
 		}
 	}
-	for k := range want {
+	for _, k := range kinds() {
 		if !got[k] {
 			t.Errorf("no life reaches %q", k)
 		}
 	}
 	for k := range got {
-		if !want[k] {
+		if !slices.Contains(kinds(), k) {
 			t.Errorf("%q is reached and is not in the list", k)
 		}
 	}

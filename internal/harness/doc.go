@@ -22,7 +22,8 @@
 // A life ends at step k for every k, from five beginnings (an empty table, and what an earlier life can leave in the WAL), in
 // ten shapes (one and three writers, by partition and by fields, split and one-stage, and the stages for other engines), and
 // a second one at step j of the next life. Each commit of a run ends in each way: its answer is lost, it is not applied, it
-// is applied late, at fourteen moments of this life and the next. `go test` takes a sample of this, another one each time;
+// is applied late, at fourteen moments of this life and the next. `go test` takes a sample of this, another one each time,
+// with each kind of effect and each outcome in it;
 //
 //	go test ./internal/harness -run 'TestCrash|TestTwoCrashes|TestEvery' -v -timeout 30m -args -every
 //

@@ -3,8 +3,10 @@ package harness_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,12 +30,67 @@ type onKafka struct {
 	k    *kafkatest.Cluster
 	next map[source.Partition]source.Position
 	txns int
+	// bell rings when something has happened that a test may wait for: the table has changed, a message has come along a
+	// replica's link, a replica has written a line into its log.
+	bell bell
+}
+
+// bell wakes everyone who waits. The zero value is one; any goroutine.
+type bell struct {
+	mu   sync.Mutex
+	rung chan struct{}
+}
+
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}
+
+// Write rings for a line of a log.
+func (b *bell) Write(line []byte) (int, error) {
+	b.ring()
+	return len(line), nil
+}
+
+// until waits until cond holds, which is asked again whenever the bell has rung. What cond looks at may change a little after
+// the ring that belongs to it; members of a group that live beat, so that there is always a next one. It has patience: on a
+// machine that is busy with other things, members of a group lose each other again and again.
+func (o *onKafka) until(what string, cond func() bool) {
+	o.t.Helper()
+	limit := time.NewTimer(3 * time.Minute)
+	defer limit.Stop()
+	for {
+		rung := o.bell.next()
+		if cond() {
+			return
+		}
+		select {
+		case <-rung:
+		case <-limit.C:
+			at, err := o.Positions("orders")
+			o.t.Fatalf("waited in vain: %s; the table stands at %v (%v), the log ends at %v", what, at, err, o.ends())
+		}
+	}
 }
 
 func newOnKafka(t *testing.T, partitions, brokers int) *onKafka {
 	t.Helper()
 	o := &onKafka{World: harness.New(t, harness.Shape{Partitions: partitions}), t: t,
 		k: kafkatest.Start(t, kafkatest.Options{Brokers: brokers}), next: map[source.Partition]source.Position{}}
+	o.Catalog.OnChange(o.bell.ring)
 	o.k.CreateTopic(harness.Topic, int32(partitions))
 	for _, b := range o.Log.Bounds() {
 		o.next[b.Partition] = 0
@@ -99,6 +156,7 @@ func (o *onKafka) source(link *kafkatest.Link, client string) *kafka.Source {
 		RequestTimeout: 2 * time.Second}
 	if link != nil {
 		cfg.Dial = link.Dial
+		link.OnMessage(o.bell.ring)
 	}
 	s, err := kafka.New(cfg)
 	if err != nil {
@@ -119,9 +177,11 @@ func (o *onKafka) start(plan *fault.Plan, client string) *replica {
 	r := &replica{link: kafkatest.NewLink(o.t)}
 	cfg := o.ConfigOn(plan, o.source(r.link, client))
 	cfg.Committer.EmptyInterval = 50 * time.Millisecond // positions that move without rows
+	var log io.Writer = &o.bell
 	if os.Getenv("FLOE_TEST_LOG") != "" {
-		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("replica", client)
+		log = io.MultiWriter(os.Stderr, log)
 	}
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil)).With("replica", client)
 	r.Topology, r.stop = harness.Start(o.t, cfg)
 	return r
 }
@@ -150,21 +210,10 @@ func (o *onKafka) atEnd() bool {
 	return true
 }
 
-// untilAtEnd has patience: on a machine that is busy with other things, members of a group lose each other again and again.
+// untilAtEnd waits until the table holds everything.
 func (o *onKafka) untilAtEnd(what string) {
 	o.t.Helper()
-	limit := time.NewTimer(3 * time.Minute)
-	defer limit.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !o.atEnd() {
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			at, err := o.Positions("orders")
-			o.t.Fatalf("waited in vain: %s; the table stands at %v (%v), the log ends at %v", what, at, err, o.ends())
-		}
-	}
+	o.until(what, o.atEnd)
 }
 
 // check holds that the table has everything once, in every snapshot.
@@ -196,7 +245,7 @@ func TestReplicasOnKafka(t *testing.T) {
 		other := o.start(nil, fmt.Sprint(i+1))
 		before := o.Catalog.Commits()
 		o.produce(40)
-		harness.Until(t, "a commit", func() bool { return o.Catalog.Commits() > before })
+		o.until("a commit", func() bool { return o.Catalog.Commits() > before })
 		if i%2 == 0 {
 			r.Kill()
 		}

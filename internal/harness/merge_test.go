@@ -41,7 +41,7 @@ func TestCrashWhileManifestsAreMerged(t *testing.T) {
 		}
 		t.Logf("%d steps, %d commits, %d to %d manifests", steps, w.Catalog.Commits(), fewest, most)
 	})
-	rnd, crashes := random(t), 2
+	rnd, crashes := random(t), 1
 	if *every {
 		crashes = 60
 	}

@@ -4,16 +4,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/apache/iceberg-go"
-
 	"github.com/stormfloe/floe/internal/fault"
 	"github.com/stormfloe/floe/internal/harness"
 )
 
 // The sequences of events here each need one rule of the protocol. test/mutants takes the rule away and sees them fail.
-
-// uncompressed: the compressor's channels are not of the bubble.
-var uncompressed = harness.Shape{Partitions: 2, Properties: iceberg.Properties{"write.parquet.compression-codec": "uncompressed"}}
 
 // meanwhile runs a life whose plan holds it up at one point, f while it is held there, and then the rest of the life. decide
 // calls hold at that point.
@@ -56,7 +51,7 @@ func atTheFirstRows(hold func() fault.Action) fault.Decider {
 // one's next attempt must find that there is nothing left to do.
 func TestAnotherInstanceBetweenTwoAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := harness.New(t, uncompressed)
+		w := harness.New(t, harness.Shape{Partitions: 2})
 		w.Produce(24) // so few batches that the one which was overtaken doesn't give way
 		meanwhile(t, w, atTheFirstRows, func() {
 			// Else the other one adopts the entry, and its commit is the first one's own.
@@ -75,7 +70,7 @@ func TestAnotherInstanceBetweenTwoAttempts(t *testing.T) {
 // While the first commit with rows is on its way nothing is acknowledged, however long it takes.
 func TestAcksFollowTheTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := harness.New(t, uncompressed)
+		w := harness.New(t, harness.Shape{Partitions: 2})
 		w.Produce(60)
 		acked := func() (n int64) {
 			for _, b := range w.Log.Bounds() {

@@ -144,9 +144,54 @@ func (r *replay) Deliver(_ context.Context, b *source.Batch) error {
 }
 
 func TestSinkStageWithPositionsIsExactlyOnce(t *testing.T) {
-	w := harness.New(t, harness.Shape{Partitions: 2})
-	w.Produce(60)
-	for range 2 {
+	bubble(t, func(t *testing.T) {
+		w := harness.New(t, harness.Shape{Partitions: 2})
+		w.Produce(60)
+		for range 2 {
+			s, err := topology.NewSink(stageConfig(w, fault.New(nil), true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := runStage(t, s.Run)
+			if err := feed(t.Context(), w, s); err != nil {
+				t.Fatal(err)
+			}
+			w.Check(t)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			w.Produce(20)
+		}
+	})
+}
+
+func TestSplitStagesTravelAsBytes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: []string{"region"}})
+		w.Produce(80)
+		c, err := topology.NewCommitterStage(stageConfig(w, fault.New(nil), true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := topology.NewWriterStage(stageConfig(w, fault.New(nil), true), c.Commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopC, stopW := runStage(t, c.Run), runStage(t, s.Run)
+		if err := feed(t.Context(), w, s); err != nil {
+			t.Fatal(err)
+		}
+		w.Check(t)
+		if err := errors.Join(stopW(), stopC()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestStageGoesOnAfterTheTableWasRolledBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := harness.New(t, harness.Shape{Partitions: 2})
+		w.Produce(60)
 		s, err := topology.NewSink(stageConfig(w, fault.New(nil), true))
 		if err != nil {
 			t.Fatal(err)
@@ -155,116 +200,81 @@ func TestSinkStageWithPositionsIsExactlyOnce(t *testing.T) {
 		if err := feed(t.Context(), w, s); err != nil {
 			t.Fatal(err)
 		}
+		if err := w.Catalog.Rollback(2); err != nil {
+			t.Fatal(err)
+		}
+		w.Produce(10)
+		if err := feed(t.Context(), w, s); err != nil {
+			t.Fatal(err)
+		}
 		w.Check(t)
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.Produce(20)
-	}
-}
-
-func TestSplitStagesTravelAsBytes(t *testing.T) {
-	w := harness.New(t, harness.Shape{Partitions: 3, PartitionBy: []string{"region"}})
-	w.Produce(80)
-	c, err := topology.NewCommitterStage(stageConfig(w, fault.New(nil), true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := topology.NewWriterStage(stageConfig(w, fault.New(nil), true), c.Commit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stopC, stopW := runStage(t, c.Run), runStage(t, s.Run)
-	if err := feed(t.Context(), w, s); err != nil {
-		t.Fatal(err)
-	}
-	w.Check(t)
-	if err := errors.Join(stopW(), stopC()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStageGoesOnAfterTheTableWasRolledBack(t *testing.T) {
-	w := harness.New(t, harness.Shape{Partitions: 2})
-	w.Produce(60)
-	s, err := topology.NewSink(stageConfig(w, fault.New(nil), true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := runStage(t, s.Run)
-	if err := feed(t.Context(), w, s); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Catalog.Rollback(2); err != nil {
-		t.Fatal(err)
-	}
-	w.Produce(10)
-	if err := feed(t.Context(), w, s); err != nil {
-		t.Fatal(err)
-	}
-	w.Check(t)
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 func TestStageWithoutPositionsAcksWhatIsInTheTable(t *testing.T) {
-	w := harness.New(t, harness.Shape{})
-	s, err := topology.NewSink(stageConfig(w, fault.New(nil), false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := runStage(t, s.Run)
-	const n = 50
-	acks := make(chan error, n)
-	for i := range n {
-		rec := &source.Record{Value: fmt.Appendf(nil, `{"part":0,"off":%d,"region":"r","payload":"p%d"}`, i, i)}
-		if err := s.Write(t.Context(), rec, func(err error) { acks <- err }); err != nil {
+	bubble(t, func(t *testing.T) {
+		w := harness.New(t, harness.Shape{})
+		s, err := topology.NewSink(stageConfig(w, fault.New(nil), false))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for range n {
-		if err := <-acks; err != nil {
+		stop := runStage(t, s.Run)
+		const n = 50
+		acks := make(chan error, n)
+		for i := range n {
+			rec := &source.Record{Value: fmt.Appendf(nil, `{"part":0,"off":%d,"region":"r","payload":"p%d"}`, i, i)}
+			if err := s.Write(t.Context(), rec, func(err error) { acks <- err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range n {
+			if err := <-acks; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.Rows(t); got != n {
+			t.Errorf("%d rows, want %d", got, n)
+		}
+		bad := &source.Record{Value: []byte(`{"part":0,"off":"x"}`)}
+		var br *writer.BadRecord
+		if err := s.Write(t.Context(), bad, nil); !errors.As(err, &br) {
+			t.Errorf("a bad record gave %v", err)
+		}
+		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if got := w.Rows(t); got != n {
-		t.Errorf("%d rows, want %d", got, n)
-	}
-	bad := &source.Record{Value: []byte(`{"part":0,"off":"x"}`)}
-	var br *writer.BadRecord
-	if err := s.Write(t.Context(), bad, nil); !errors.As(err, &br) {
-		t.Errorf("a bad record gave %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Write(t.Context(), bad, nil); !errors.Is(err, topology.ErrStageEnded) {
-		t.Errorf("after the end: %v", err)
-	}
+		if err := s.Write(t.Context(), bad, nil); !errors.Is(err, topology.ErrStageEnded) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
 }
 
 func TestStageNacksWhatItCouldNotCommit(t *testing.T) {
-	w := harness.New(t, harness.Shape{})
-	cfg := stageConfig(w, fault.New(nil), false)
-	cfg.ShutdownTimeout = 50 * time.Millisecond
-	s, err := topology.NewWriterStage(cfg, func(_ context.Context, _ []byte, committed func(error)) error {
-		committed(errors.New("the bus is down"))
-		return nil
+	bubble(t, func(t *testing.T) {
+		w := harness.New(t, harness.Shape{})
+		cfg := stageConfig(w, fault.New(nil), false)
+		cfg.ShutdownTimeout = 50 * time.Millisecond
+		s, err := topology.NewWriterStage(cfg, func(_ context.Context, _ []byte, committed func(error)) error {
+			committed(errors.New("the bus is down"))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := runStage(t, s.Run)
+		acks := make(chan error, 1)
+		rec := &source.Record{Value: []byte(`{"part":0,"off":1,"region":"r","payload":"p"}`)}
+		if err := s.Write(t.Context(), rec, func(err error) { acks <- err }); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-acks; !errors.Is(err, topology.ErrRewound) {
+			t.Errorf("ack gave %v", err)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := runStage(t, s.Run)
-	acks := make(chan error, 1)
-	rec := &source.Record{Value: []byte(`{"part":0,"off":1,"region":"r","payload":"p"}`)}
-	if err := s.Write(t.Context(), rec, func(err error) { acks <- err }); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-acks; !errors.Is(err, topology.ErrRewound) {
-		t.Errorf("ack gave %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -79,7 +80,8 @@ func New(t testing.TB, s Shape) *World {
 		}
 		spec = iceberg.NewPartitionSpec(fields...)
 	}
-	// No zstd: the library's pool of encoders has channels that can't go from one synctest bubble to another.
+	// No zstd: the Parquet library reads it with decoders that it keeps for the whole process, and whose channels can't leave
+	// the synctest bubble that they were made in.
 	props := iceberg.Properties{"format-version": "2", "write.parquet.compression-codec": "uncompressed"}
 	for k, v := range s.Properties {
 		props[k] = v
@@ -245,17 +247,16 @@ func Start(t testing.TB, cfg topology.Config) (top *topology.Topology, stop func
 	return top, stop
 }
 
-// Until waits until cond holds, looking every few milliseconds of the test's clock.
+// Until waits until cond holds. It looks whenever nothing can go on without time passing, and lets some pass then: on the
+// clock of a synctest bubble, outside of which it panics.
 func Until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+		synctest.Wait()
+		if cond() {
+			return
+		}
+		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}

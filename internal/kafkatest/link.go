@@ -48,6 +48,7 @@ type Link struct {
 	mu struct {
 		sync.Mutex
 		rule  func(Message) Fate
+		heard func()
 		seen  map[seen]int
 		wires map[*wire]struct{}
 		down  bool
@@ -82,6 +83,22 @@ func (l *Link) Rule(f func(Message) Fate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.rule = f
+}
+
+// OnMessage has f called after each message that was passed on, whatever the rule makes of it. f must return at once and not
+// call the link.
+func (l *Link) OnMessage(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.heard = f
+}
+
+func (l *Link) passed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.heard != nil {
+		l.mu.heard()
+	}
 }
 
 // Break resets every connection and refuses new ones, until Mend.
@@ -236,6 +253,7 @@ func (w *wire) pump(from io.Reader, to io.Writer, judge func([]byte) (Fate, []by
 		if _, err := to.Write(frame); err != nil {
 			return
 		}
+		w.l.passed()
 	}
 }
 
