@@ -23,6 +23,8 @@ type change struct {
 	at map[source.Partition]Progress
 	// merge says that manifests may be merged.
 	merge bool
+	// expire are the snapshots that it takes off the table.
+	expire expiry
 }
 
 // apply makes one attempt on the very snapshot that v shows: one transaction with the files, the summary and the property,
@@ -70,7 +72,7 @@ func (c *Committer) shows(tbl *table.Table, id uuid.UUID) bool {
 
 // stage builds the transaction; it writes manifests but does not ask the catalog for anything.
 func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Transaction, error) {
-	tx, err := v.tbl.NewTransactionOnBranchWithError(c.cfg.Branch)
+	tx, err := ch.expire.on(c.loader, v.tbl).NewTransactionOnBranchWithError(c.cfg.Branch)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package committer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,11 @@ type Config struct {
 	// costs safety: when other engines' commits and expiry have removed every snapshot of floe while it did not run, a
 	// person must say where to go on.
 	NoProperty bool
+	// ExpireSnapshots has every sixteenth append take the branch's old snapshots off the table, in the same commit: those
+	// that the table's properties history.expire.max-snapshot-age-ms (default 5 days) and min-snapshots-to-keep (1), or the
+	// branch's own settings, let go. Never what another branch or a tag leads to, nothing where gc.enabled is false, nothing
+	// whose removal would leave a data file without a snapshot, and no data file is deleted. The loader must be a Rider.
+	ExpireSnapshots bool
 	// MaxPending bounds the descriptors that wait beside the group being committed: Submit blocks beyond it. Default 64.
 	MaxPending int
 	// Logger's default is slog.Default().
@@ -134,9 +140,11 @@ type Committer struct {
 	ended   chan struct{}
 	started atomic.Bool
 
-	// trouble is guarded by turn, and so is appends: those since it was last asked whether manifests are to be merged.
-	trouble trouble
-	appends int
+	// trouble is guarded by turn, and so are appends and unexpired, those since manifests and snapshots were last looked at, and
+	// keepSnapshots: the catalog has refused a commit that took some off.
+	trouble            trouble
+	appends, unexpired int
+	keepSnapshots      bool
 
 	// What follows belongs to Run's goroutine: what waits for a group, in order; the life of each owner that is to be read
 	// again; how often in a row the catalog refused an owner's batches.
@@ -160,6 +168,9 @@ func New(cfg Config, l Loader, log Log) (*Committer, error) {
 	}
 	if l == nil {
 		return nil, errors.New("committer: a Loader is needed")
+	}
+	if _, ok := l.(Rider); !ok && cfg.ExpireSnapshots {
+		return nil, fmt.Errorf("committer: ExpireSnapshots needs a Loader that is a Rider; %T is none", l)
 	}
 	cfg.setDefaults()
 	c := &Committer{

@@ -274,6 +274,9 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 		}
 	}
 	ch := change{id: g.id, at: c.after(g, v), merge: g.last == 0 && c.mergeDue(ctx, v.tbl)}
+	if g.last == 0 {
+		ch.expire = c.expireDue(v.tbl)
+	}
 	for _, it := range g.items {
 		ch.files = append(ch.files, it.Descriptor.Files...)
 	}
@@ -297,7 +300,9 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 		c.mu.Lock()
 		c.publishLocked(tbl, at)
 		c.mu.Unlock()
-		return true, c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
+		err := c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
+		c.deleteLists(ctx, v.tbl, tbl, ch.expire)
+		return true, err
 	case protocol.Moved:
 		c.obs.Outcome("refused")
 		if still {
@@ -306,6 +311,10 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 	case protocol.Refused:
 		c.obs.Outcome("refused")
 		c.suffer(fmt.Errorf("commit is refused: %w", err))
+		if len(ch.expire.ids) > 0 {
+			c.keepSnapshots = true
+			c.log.Warn("the catalog refused a commit that takes old snapshots off the table; from now on all are left to the table's maintenance", "error", err)
+		}
 	default:
 		g.unsure = true
 		c.suffer(fmt.Errorf("commit: %w", err))

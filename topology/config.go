@@ -83,6 +83,9 @@ type CommitterConfig struct {
 	WALNamespace string
 	// Branch is committed to. Default "main".
 	Branch string
+	// ExpireSnapshots has every sixteenth append take those snapshots off the table that its own properties let go: see
+	// committer.Config. Table must be a committer.Rider, as LoadFrom's is.
+	ExpireSnapshots bool
 	// CheckInterval is how often the table's positions are compared with what was committed, so that a table that was
 	// rolled back is noticed on a quiet stream too. Default 30 s.
 	CheckInterval time.Duration
@@ -133,6 +136,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("topology: no mapper is set")
 	case c.Table == nil:
 		return fmt.Errorf("topology: no table is set")
+	case c.Committer.ExpireSnapshots && !isRider(c.Table):
+		return fmt.Errorf("topology: expiring snapshots needs a table that is a committer.Rider, as LoadFrom's is; %T is none", c.Table)
 	case c.UntilCaughtUp && !c.Source.Traits().Replayable:
 		return fmt.Errorf("topology: until caught up needs a source with positions; %s has none", c.Source.Traits().Name)
 	}
@@ -142,6 +147,11 @@ func (c *Config) Validate() error {
 		}
 	}
 	return c.validateNumbers()
+}
+
+func isRider(l committer.Loader) bool {
+	_, ok := l.(committer.Rider)
+	return ok
 }
 
 func (c *Config) validateNumbers() error {

@@ -168,6 +168,8 @@ func (c *Config) committer(i int) committer.Config {
 		AttemptTimeout: c.Committer.AttemptTimeout,
 		MaxBackoff:     c.Committer.MaxBackoff,
 		Logger:         c.Logger,
+
+		ExpireSnapshots: c.Committer.ExpireSnapshots,
 	}
 	if c.OneStage {
 		cc.Component, cc.Task, cc.Interval = "sink", i, 0

@@ -80,6 +80,8 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 			MaxDataFiles: c.MaxDataFiles,
 			WALNamespace: c.WALNamespace,
 			Branch:       c.Branch,
+
+			ExpireSnapshots: c.ExpireSnapshots,
 		},
 		Memory:          int64(p.cfg.Memory),
 		StartupTimeout:  p.cfg.StartupTimeout,

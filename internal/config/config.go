@@ -180,6 +180,8 @@ type Committer struct {
 	WALNamespace string `yaml:"wal_namespace"`
 	// Branch is committed to. Default main.
 	Branch string `yaml:"branch"`
+	// ExpireSnapshots takes old snapshots off the table, by its own properties. Default false.
+	ExpireSnapshots bool `yaml:"expire_snapshots"`
 }
 
 // HTTP is the server for metrics, health and status.

@@ -41,7 +41,7 @@ func TestSmallestConfigurationHasEveryDefault(t *testing.T) {
 	k := cfg.Source.Kafka
 	got := fmt.Sprintln(k.Group, k.Start, k.Isolation, k.ClientID, k.Fetch.MaxBytes, k.DialTimeout,
 		cfg.Record, cfg.Writer, cfg.Committer, cfg.HTTP, cfg.Memory, cfg.Log, cfg.StartupTimeout, cfg.ShutdownTimeout)
-	want := "floe-orders earliest read_committed floe 16MiB 10s {json none stop} {2 [] {0 128MiB 30s} 256} {5s 1000  main} " +
+	want := "floe-orders earliest read_committed floe 16MiB 10s {json none stop} {2 [] {0 128MiB 30s} 256} {5s 1000  main false} " +
 		"{127.0.0.1:9464} 256MiB {info text} 1m0s 30s\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -83,7 +83,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		{"property", cfg.Table.Create.Properties["write.target-file-size-bytes"], "1048576"},
 		{"tasks from a variable", cfg.Writer.Tasks, 3},
 		{"seal", cfg.Writer.Seal, Seal{Records: 10, Interval: time.Second}},
-		{"committer", cfg.Committer, Committer{Interval: time.Second, MaxDataFiles: 5, WALNamespace: "blue", Branch: "audit"}},
+		{"committer", cfg.Committer, Committer{Interval: time.Second, MaxDataFiles: 5, WALNamespace: "blue", Branch: "audit", ExpireSnapshots: true}},
 		{"http off", cfg.HTTP.Off(), true},
 		{"memory", cfg.Memory, Size(1 << 30)},
 		{"log", cfg.Log, Log{Level: "debug", Format: "json"}},

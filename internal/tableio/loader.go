@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -86,6 +87,24 @@ func (l *Loader) Load(ctx context.Context) (*table.Table, error) {
 	// The FileIO is looked up at each use, so that also a table loaded long ago has credentials that are still good.
 	return table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), l.IO, l.cat,
 		table.WithMetricsReporter(t.MetricsReporter())), nil
+}
+
+// With gives t, which the Loader has loaded, as it is, except that each of its commits also sends these requirements and
+// updates.
+func (l *Loader) With(t *table.Table, reqs []table.Requirement, updates []table.Update) *table.Table {
+	return table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), l.IO, more{l.cat, reqs, updates},
+		table.WithMetricsReporter(t.MetricsReporter()))
+}
+
+// more is a catalog to which each commit sends more.
+type more struct {
+	table.CatalogIO
+	reqs    []table.Requirement
+	updates []table.Update
+}
+
+func (m more) CommitTable(ctx context.Context, ident table.Identifier, reqs []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	return m.CatalogIO.CommitTable(ctx, ident, slices.Concat(reqs, m.reqs), slices.Concat(updates, m.updates))
 }
 
 // ErrNotLoaded says that a Loader's FileIO was asked for before a table was loaded.

@@ -99,6 +99,13 @@ func (t *Table) Load(ctx context.Context) (*table.Table, error) {
 	return tbl, nil
 }
 
+// With gives a table that Load gave as it is, except that each of its commits also sends these requirements and updates.
+func (t *Table) With(tbl *table.Table, reqs []table.Requirement, updates []table.Update) *table.Table {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	return t.loader.With(tbl, reqs, updates)
+}
+
 // Check refuses a table that the writers can't write, that lacks a column of GroupBy, or that the mapper can't fill.
 func (t *Table) Check(tbl *table.Table) error {
 	wc := writer.Config{GroupBy: t.cfg.GroupBy}
