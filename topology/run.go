@@ -50,6 +50,8 @@ type run struct {
 	done, ending, killed <-chan struct{}
 	stopSource           context.CancelFunc
 	endLife              context.CancelFunc
+	// kill is told how the run is ended at once.
+	kill *atomic.Pointer[func()]
 
 	mu struct {
 		sync.Mutex
@@ -65,6 +67,7 @@ func newRun(t *Topology) *run {
 		queueCap:   max(1, MemoryShares(t.cfg.Memory).Queues),
 		landed:     make(chan struct{}, 1),
 		killed:     t.kill,
+		kill:       &t.end,
 	}
 	r.queue = semaphore.NewWeighted(r.queueCap)
 	r.routes.to = map[source.Partition]*worker{}
@@ -78,6 +81,8 @@ func (r *run) run(ctx context.Context) error {
 	reading, stopSource := context.WithCancel(ctx)
 	defer stopSource()
 	r.done, r.ending, r.endLife, r.stopSource = life.Done(), reading.Done(), endLife, stopSource
+	end := func() { r.die(ErrKilled) }
+	r.kill.Store(&end)
 	finished := make(chan struct{})
 	var guard errgroup.Group
 	guard.Go(func() error { r.guard(reading, finished); return nil })

@@ -29,6 +29,8 @@ type Topology struct {
 	kill    chan struct{}
 	killed  sync.Once
 	started atomic.Bool
+	// end ends the run at once; nil until there is something to end.
+	end atomic.Pointer[func()]
 }
 
 // task is what a worker needs of a *writer.Task. It is called from the worker's goroutine alone.
@@ -123,7 +125,15 @@ func (t *Topology) Run(ctx context.Context) error {
 }
 
 // Kill ends Run at once, without sealing or committing what is open. Nothing is lost: the next start reads it again.
-func (t *Topology) Kill() { t.killed.Do(func() { close(t.kill) }) }
+// When Kill has returned, nothing new is committed, also if the context of Run ends right behind it.
+func (t *Topology) Kill() {
+	t.killed.Do(func() {
+		close(t.kill)
+		if end := t.end.Load(); end != nil {
+			(*end)()
+		}
+	})
+}
 
 // Status says what the topology is doing. Any goroutine, also before and after Run.
 func (t *Topology) Status() Status { return t.state.snapshot(time.Now()) }
