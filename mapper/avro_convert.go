@@ -105,7 +105,8 @@ func (op *avroOp) ofInteger(w, r *avroType, k Kind) bool {
 		op.code = opDate
 		return r.logical == "date"
 	}
-	unit, fits := r.logical, false
+	unit := r.logical
+	var fits bool
 	switch k {
 	case Time:
 		unit, fits = strings.CutPrefix(unit, "time-")

@@ -16,8 +16,8 @@ type AvroSchema struct {
 }
 
 // SchemaResolver gives the schemas that records name by id. It is called by several goroutines, for each id once, unless it
-// failed. Its errors: ErrNoSchema makes the record bad; any other one holds the stream until a later call succeeds.
-// ErrRefused marks those that mending the configuration ends and waiting does not.
+// failed. Its errors: ErrNoSchema and ErrNotAvro make the record bad; any other one holds the stream until a later call
+// succeeds. ErrRefused marks those that mending the configuration ends and waiting hardly does.
 type SchemaResolver interface {
 	ResolveSchema(ctx context.Context, id uint32) (AvroSchema, error)
 }
@@ -25,6 +25,8 @@ type SchemaResolver interface {
 var (
 	// ErrNoSchema says that there is no schema of an id.
 	ErrNoSchema = errors.New("mapper: there is no schema of this id")
+	// ErrNotAvro says that the schema of an id is none that Avro has.
+	ErrNotAvro = errors.New("mapper: no Avro schema")
 	// ErrRefused says that whoever was asked refuses to answer: wrong credentials, or no right to read.
 	ErrRefused = errors.New("mapper: refused")
 )
@@ -105,11 +107,13 @@ func (s *avroStore) fetch(ctx context.Context, id uint32) error {
 		s.forget(id)
 		return err
 	}
-	if err != nil {
+	got := &avroFetched{err: err}
+	switch {
+	case err == nil:
+		got.schema, got.err = parseAvro(text, s.depth, false)
+	case !errors.Is(err, ErrNotAvro):
 		return fmt.Errorf("fetch schema %d: %w", id, err)
 	}
-	got := &avroFetched{}
-	got.schema, got.err = parseAvro(text, s.depth, false)
 	e.got.Store(got)
 	return nil
 }

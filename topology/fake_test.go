@@ -269,7 +269,7 @@ func (s *fakeSink) foreignLocked(d *descriptor.Descriptor) bool {
 	return false
 }
 
-// fakeTask seals ranges without writing anything. The value "bad" makes a record bad.
+// fakeTask seals ranges without writing anything. The value "bad" makes a record bad, "need" asks need.
 type fakeTask struct {
 	cfg  writer.Config
 	at   map[source.Partition]source.Position
@@ -280,8 +280,10 @@ type fakeTask struct {
 	since time.Time
 	// appendErr and sealErr make the next calls fail.
 	appendErr, sealErr func() error
-	opened             int
-	closed             bool
+	// need is asked before a record with the value "need".
+	need   func() error
+	opened int
+	closed bool
 }
 
 func newFakeTask(cfg writer.Config) *fakeTask {
@@ -325,6 +327,11 @@ func (t *fakeTask) Append(_ context.Context, b *source.Batch) (bool, error) {
 		}
 		if t.due {
 			return false, nil
+		}
+		if string(r.Value) == "need" && t.need != nil {
+			if err := t.need(); err != nil {
+				return false, err
+			}
 		}
 		if string(r.Value) == "bad" {
 			return false, &writer.BadRecord{Partition: p, Position: r.Position,

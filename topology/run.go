@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -44,14 +45,16 @@ type run struct {
 	left atomic.Int64
 	// landed has a token when something was committed since it was looked at.
 	landed chan struct{}
+	// fetched says that something a mapper needed has been there once: where it comes from is set up rightly.
+	fetched atomic.Bool
 
 	g errgroup.Group
 	// done is life's end, ending that of reading; killed is the user's wish for it.
 	done, ending, killed <-chan struct{}
-	stopSource           context.CancelFunc
-	endLife              context.CancelFunc
 	// kill is told how the run is ended at once.
-	kill *atomic.Pointer[func()]
+	kill       *atomic.Pointer[func()]
+	stopSource context.CancelFunc
+	endLife    context.CancelFunc
 
 	mu struct {
 		sync.Mutex
@@ -268,8 +271,4 @@ func (r *run) runSink(life context.Context, i int, s sink) {
 func (r *run) sinkOf(i int) sink { return r.sinks[min(i, len(r.sinks)-1)] }
 
 // backoff is the wait after failure n (from 0): 100 ms doubling to 10 s, less up to a quarter of it.
-func backoff(n int) time.Duration {
-	d := 100 * time.Millisecond << min(n, 7)
-	d = min(d, 10*time.Second)
-	return d - jitter(d/4)
-}
+func backoff(n int) time.Duration { return retry.Backoff(n, 100*time.Millisecond, 10*time.Second) }

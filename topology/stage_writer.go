@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/writer"
 )
@@ -224,8 +225,9 @@ func (w *WriterStage) Release(ctx context.Context, ps ...source.Partition) error
 }
 
 // Write takes a record without position. ack may be nil. It is called with nil when the record is in the table, with an
-// error when it may not be; it must neither block nor call the stage. An error of Write itself (a *writer.BadRecord is one) says that the record was not taken; ack
-// is then not called. rec is not kept.
+// error when it may not be; it must neither block nor call the stage. An error of Write itself (a *writer.BadRecord is one)
+// says that the record was not taken; ack is then not called. A *mapper.NotReadyError is no verdict: what the mapper needs
+// (a schema of a registry) could not be had, bring the record again after a pause. rec is not kept.
 func (w *WriterStage) Write(ctx context.Context, rec *source.Record, ack func(error)) error {
 	if w.positioned {
 		return fmt.Errorf("topology: this stage wants positions; use WriteAt")
@@ -243,6 +245,19 @@ func (w *WriterStage) WriteAt(ctx context.Context, p source.Partition, rec *sour
 // Skip says that p holds no record below to.
 func (w *WriterStage) Skip(ctx context.Context, p source.Partition, to source.Position, ack func(error)) error {
 	return w.WriteBatch(ctx, &source.Batch{Range: source.Range{Partition: p, To: to}}, ack)
+}
+
+// fetch gets what the mapper lacks, or says that it can't be had now.
+func (w *WriterStage) fetch(ctx context.Context, wait *mapper.NotReadyError) error {
+	part := w.name + "/fetch"
+	if err := wait.Fetch(ctx); err != nil {
+		if ctx.Err() == nil {
+			w.trouble(part, err)
+		}
+		return fmt.Errorf("%w: %w", wait, err)
+	}
+	w.trouble(part, nil)
+	return nil
 }
 
 // WriteBatch takes a batch: with positions, its range must begin at or below the position that is expected next. It does
@@ -288,6 +303,13 @@ func (w *WriterStage) WriteBatch(ctx context.Context, b *source.Batch, ack func(
 func (w *WriterStage) appendLocked(ctx context.Context, b *source.Batch, p *pending) error {
 	for {
 		done, err := w.mu.task.Append(ctx, b)
+		var wait *mapper.NotReadyError
+		if errors.As(err, &wait) {
+			if err = w.fetch(ctx, wait); err == nil {
+				continue
+			}
+			return err
+		}
 		if err != nil {
 			return w.appendFailedLocked(err)
 		}

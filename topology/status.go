@@ -48,8 +48,8 @@ type Status struct {
 // TaskStatus is a writer task.
 type TaskStatus struct {
 	Task string `json:"task"`
-	// Phase is "idle", "writing", "waiting" (for its sealed batches to be committed), "rewinding", "backing off" or
-	// "stopped".
+	// Phase is "idle", "writing", "waiting" (for its sealed batches to be committed), "fetching" (what the mapper needs, such
+	// as a schema), "rewinding", "backing off" or "stopped".
 	Phase string `json:"phase"`
 	// OpenRows, OpenBytes and OpenFiles are those of the open batch, which began at OpenSince.
 	OpenRows  int64      `json:"open_rows"`

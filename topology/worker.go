@@ -28,8 +28,10 @@ type worker struct {
 	handOver chan *flight
 
 	at map[source.Partition]*track
-	// batch is taken over but not wholly appended: a threshold was crossed inside it.
-	batch *source.Batch
+	// batch is taken over but not wholly appended: a threshold was crossed inside it, or the mapper lacks something. held is
+	// the wait for that, nil where there is none; lastHold is the last there was.
+	batch          *source.Batch
+	held, lastHold *hold
 	// open are the ranges of a source without positions that are in the open batch.
 	open []source.Range
 
@@ -214,6 +216,7 @@ func (w *worker) take(q queued) {
 
 // drop gives the batch in hand back to the source.
 func (w *worker) drop() {
+	w.letGo()
 	if w.batch == nil {
 		return
 	}
@@ -315,12 +318,4 @@ func (m *mailbox[T]) take() []T {
 	items := m.mu.items
 	m.mu.items = nil
 	return items
-}
-
-// jitter is a random duration below d.
-func jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return rand.N(d)
 }

@@ -354,6 +354,8 @@ func (w *worker) phase() string {
 		return "rewinding"
 	case !w.resumeAt.IsZero():
 		return "backing off"
+	case w.held != nil:
+		return "fetching"
 	case w.full():
 		return "waiting"
 	case !w.task.Deadline().IsZero():

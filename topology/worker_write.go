@@ -8,6 +8,7 @@ import (
 
 	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/writer"
 )
@@ -21,7 +22,7 @@ func (w *worker) progress(life context.Context) {
 	if !w.resumeAt.IsZero() && !time.Now().Before(w.resumeAt) {
 		w.resumeAt = time.Time{}
 	}
-	for w.batch != nil && w.free() && life.Err() == nil {
+	for w.batch != nil && w.held == nil && w.free() && life.Err() == nil {
 		w.append(life)
 	}
 	if w.free() && life.Err() == nil && w.task.Due(time.Now()) {
@@ -61,13 +62,16 @@ func (w *worker) append(life context.Context) {
 	}
 }
 
-// appendFailed decides what an error of Append means. The batch in hand is given up in any case: what is still wanted
-// of it is delivered again.
+// appendFailed decides what an error of Append means. The batch in hand is given up in any case but one: what is still
+// wanted of it is delivered again. Where the mapper only lacks something, the batch waits.
 func (w *worker) appendFailed(life context.Context, b *source.Batch, err error) {
 	var bad *writer.BadRecord
 	var gap *writer.GapError
+	var wait *mapper.NotReadyError
 	p := b.Range.Partition
 	switch {
+	case errors.As(err, &wait):
+		w.holdFor(life, wait)
 	case errors.As(err, &bad):
 		w.badRecord(life, bad)
 	case errors.As(err, &gap):

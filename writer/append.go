@@ -19,9 +19,11 @@ const (
 // there already), and a batch of a partition that is not open is ignored. done is false where a threshold was crossed
 // inside the batch: Seal, then call again with the same batch. Append does not release b.
 //
-// Errors: *BadRecord; *GapError where b starts behind the expected position; anything else is I/O, or a table that can't
-// be written, after which the open batch is of no use and must be dropped with Discard or Open. After a *BadRecord the
-// batch is as good as before: it holds what precedes the record, which is expected next.
+// Errors: *BadRecord; *GapError where b starts behind the expected position; *mapper.NotReadyError where the mapper lacks
+// something, which is to be fetched before Append is called with the same batch again; anything else is I/O, or a table
+// that can't be written, after which the open batch is of no use and must be dropped with Discard or Open. After a
+// *BadRecord or a *mapper.NotReadyError the batch is as good as before: it holds what precedes the record, which is
+// expected next.
 func (t *Task) Append(ctx context.Context, b *source.Batch) (done bool, err error) {
 	if err := t.usable(); err != nil {
 		return false, err
@@ -36,7 +38,8 @@ func (t *Task) Append(ctx context.Context, b *source.Batch) (done bool, err erro
 	}
 	done, err = t.appendFrom(ctx, b, pr, at)
 	var bad *BadRecord
-	if err != nil && !errors.As(err, &bad) && !errors.Is(err, errEnded) {
+	var wait *mapper.NotReadyError
+	if err != nil && !errors.As(err, &bad) && !errors.As(err, &wait) && !errors.Is(err, errEnded) {
 		t.failed = err
 	}
 	return done, err
@@ -82,6 +85,9 @@ func (t *Task) appendFrom(ctx context.Context, b *source.Batch, pr *progress, at
 			t.touch()
 		}
 		if err != nil {
+			if at < len(b.Records) {
+				t.leave(b, pr, at)
+			}
 			return false, t.placed(b, at, err)
 		}
 		if bad != nil {
@@ -162,6 +168,7 @@ func (t *Task) take(recs []source.Record, pr *progress) (n int, bad *mapper.BadR
 func (t *Task) mapAll(recs []source.Record) (n int, bad *mapper.BadRecordError, err error) {
 	st := t.stage
 	st.recOf = st.recOf[:0]
+	var wait *mapper.NotReadyError
 	for i := range recs {
 		before := st.cols.Rows
 		switch err := t.mapper.Map(&recs[i], st.cols); {
@@ -178,6 +185,11 @@ func (t *Task) mapAll(recs []source.Record) (n int, bad *mapper.BadRecordError, 
 			return i, &mapper.BadRecordError{Code: CodeTooLarge, Reason: "the record does not fit columns of 2 GiB"}, nil
 		case errors.As(err, &bad):
 			return i, bad, nil
+		case errors.As(err, &wait):
+			if i > 0 {
+				return i, nil, nil // the next segment begins with it
+			}
+			return 0, nil, wait
 		default:
 			return 0, nil, fmt.Errorf("map record: %w", err)
 		}

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -15,4 +16,14 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
+}
+
+// Backoff is the wait after failure n, counted from 0: first, doubling up to most, less up to a quarter of it by chance, so
+// that those who failed together do not all come back together.
+func Backoff(n int, first, most time.Duration) time.Duration {
+	d := most
+	if n < 30 && first<<n < most {
+		d = first << n
+	}
+	return d - rand.N(d/4+1)
 }

@@ -22,3 +22,16 @@ func TestSleepWaitsUnlessItsContextEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestBackoffDoublesUpToABound(t *testing.T) {
+	for n, want := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		for range 20 {
+			if got := Backoff(n, 100, 1000); got > want || got < want*3/4 {
+				t.Fatalf("failure %d: %d, want %d less up to a quarter", n, got, want)
+			}
+		}
+	}
+	if got := Backoff(1<<30, time.Second, time.Hour); got > time.Hour || got < 45*time.Minute {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,213 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/stormfloe/floe/internal/retry"
+	"github.com/stormfloe/floe/mapper"
+)
+
+// Config of a Client.
+type Config struct {
+	// URL is where the registry is, http or https, with the path below which it answers. A user and a password in it stand
+	// for Username and Password.
+	URL string
+	// Username and Password are for basic authentication; Token is a bearer's. One way or the other, or neither.
+	Username, Password string
+	Token              string
+	// TLS is used for https. Nil: the system's certificates and none of one's own.
+	TLS *tls.Config
+	// Timeout bounds each request. Default 10s.
+	Timeout time.Duration
+}
+
+const (
+	defaultTimeout = 10 * time.Second
+	// mostBytes bounds an answer.
+	mostBytes = 32 << 20
+	// tries is how often a request is made before its failure is told; firstPause is the wait after the first, and doubles.
+	tries      = 3
+	firstPause = 100 * time.Millisecond
+	// mostReferences bounds the schemas that one refers to, directly or not.
+	mostReferences = 1000
+)
+
+// Client asks a registry. Any number of goroutines may use it.
+type Client struct {
+	sr   *sr.Client
+	http *http.Client
+	// name is the registry's URL for people: without what is secret.
+	name string
+}
+
+// New makes a client. It reaches for nothing.
+func New(cfg Config) (*Client, error) {
+	u, err := url.Parse(cfg.URL)
+	switch {
+	case err != nil:
+		return nil, errors.New("the URL of the registry can't be read; write it such as http://localhost:8081")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("the URL of the registry must begin with http:// or https:// and a host; write it such as http://localhost:8081")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the URL of the registry has a query or a fragment; write it without them")
+	}
+	if u.User != nil {
+		if cfg.Username != "" || cfg.Password != "" {
+			return nil, errors.New("a user stands both in the URL of the registry and beside it; write it once")
+		}
+		cfg.Username = u.User.Username()
+		cfg.Password, _ = u.User.Password()
+		u.User = nil
+	}
+	if cfg.Token != "" && (cfg.Username != "" || cfg.Password != "") {
+		return nil, errors.New("the registry has both a token and a user; write one of the two")
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	tr := http.DefaultTransport.(*http.Transport).Clone()
+	tr.TLSClientConfig = cfg.TLS
+	c := &Client{name: u.String(), http: &http.Client{
+		Transport: bounded{tr}, Timeout: cfg.Timeout,
+		// Credentials must not follow to where an answer points.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	opts := []sr.ClientOpt{sr.URLs(c.name), sr.HTTPClient(c.http), sr.UserAgent("floe")}
+	if cfg.Token != "" {
+		opts = append(opts, sr.BearerToken(cfg.Token))
+	}
+	if cfg.Username != "" || cfg.Password != "" {
+		opts = append(opts, sr.BasicAuth(cfg.Username, cfg.Password))
+	}
+	c.sr, err = sr.NewClient(opts...)
+	return c, err
+}
+
+// bounded cuts answers that are too long off with an error.
+type bounded struct{ *http.Transport }
+
+func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.Transport.RoundTrip(req)
+	if err == nil {
+		resp.Body = &boundedBody{resp.Body, mostBytes}
+	}
+	return resp, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, fmt.Errorf("the answer has more than %d bytes", mostBytes)
+	}
+	return n, err
+}
+
+// Close lets go of the connections that are kept open. The client can still be used.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// String is the registry's URL, without a user.
+func (c *Client) String() string { return c.name }
+
+// Check asks the registry something that needs no schema: whether it answers, and takes the credentials.
+func (c *Client) Check(ctx context.Context) error {
+	err := c.try(ctx, func() error {
+		_, err := c.sr.SupportedTypes(ctx)
+		return err
+	})
+	var answer *answerError
+	if !errors.As(err, &answer) || !answer.noRegistry() {
+		return err
+	}
+	// Not every registry knows that question. This one it must answer, if only with no.
+	if _, err = c.ResolveSchema(ctx, math.MaxInt32); errors.Is(err, mapper.ErrNoSchema) {
+		return nil
+	}
+	return err
+}
+
+// ResolveSchema implements mapper.SchemaResolver.
+func (c *Client) ResolveSchema(ctx context.Context, id uint32) (mapper.AvroSchema, error) {
+	var got sr.Schema
+	err := c.try(ctx, func() (err error) {
+		got, err = c.sr.SchemaByID(ctx, int(id))
+		return err
+	})
+	switch {
+	case isUnknown(err):
+		return mapper.AvroSchema{}, fmt.Errorf("%w: %w", mapper.ErrNoSchema, err)
+	case err != nil:
+		return mapper.AvroSchema{}, err
+	case got.Type != sr.TypeAvro:
+		return mapper.AvroSchema{}, fmt.Errorf("%w: the registry says that it is %s", mapper.ErrNotAvro, got.Type)
+	}
+	r := references{c: c, seen: map[sr.SchemaReference]bool{}}
+	if err := r.add(ctx, got.References); err != nil {
+		return mapper.AvroSchema{}, err
+	}
+	return mapper.AvroSchema{Text: got.Schema, References: r.texts}, nil
+}
+
+// references gathers the schemas that one refers to, each behind those that it refers to itself.
+type references struct {
+	c     *Client
+	seen  map[sr.SchemaReference]bool
+	texts []string
+}
+
+func (r *references) add(ctx context.Context, refs []sr.SchemaReference) error {
+	for _, ref := range refs {
+		ref.Name = "" // the type that is meant; two may be in one schema
+		if r.seen[ref] {
+			continue
+		}
+		if r.seen[ref] = true; len(r.seen) > mostReferences {
+			return fmt.Errorf("%w: it refers to more than %d others", mapper.ErrNotAvro, mostReferences)
+		}
+		var got sr.SubjectSchema
+		err := r.c.try(ctx, func() (err error) {
+			// What a schema refers to may have been deleted softly since.
+			got, err = r.c.sr.SchemaByVersion(sr.WithParams(ctx, sr.ShowDeleted), ref.Subject, ref.Version)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("version %d of the subject %s, which it refers to: %w", ref.Version, ref.Subject, err)
+		}
+		if err := r.add(ctx, got.References); err != nil {
+			return err
+		}
+		r.texts = append(r.texts, got.Schema.Schema)
+	}
+	return nil
+}
+
+// try makes a request, again after a pause where that may help.
+func (c *Client) try(ctx context.Context, ask func() error) error {
+	for n := 1; ; n++ {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err = c.plain(err)
+		if n == tries || !mayPass(err) || retry.Sleep(ctx, retry.Backoff(n-1, firstPause, time.Second)) != nil {
+			return err
+		}
+	}
+}
