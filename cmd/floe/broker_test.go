@@ -158,7 +158,7 @@ func TestUserErrors(t *testing.T) {
 		replaced []string
 		badValue bool
 	}{
-		{name: "no broker", code: exitFailed, args: []string{"run"}, replaced: []string{"BROKER", "127.0.0.1:1"}},
+		{name: "no broker", code: exitFailed, args: []string{"run"}, replaced: []string{"BROKER", "127.0.0.1:1", "startup_timeout: 3s", "startup_timeout: 1s"}},
 		{name: "no broker, validate", code: exitFailed, args: []string{"validate"}, replaced: []string{"BROKER", "127.0.0.1:1"}},
 		{name: "no such topic", code: exitFailed, args: []string{"validate"}, replaced: []string{"topics: [orders]", "topics: [order]"}},
 		{name: "no such table", code: exitFailed, args: []string{"run"}, replaced: []string{"  create:", "  #create:"}},
@@ -190,8 +190,9 @@ func TestUserErrors(t *testing.T) {
 }
 
 func TestWrongPasswordIsSaidAndNotShown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "app", "right"))
-	cfg := w.config("sasl_here: x", `sasl: {mechanism: SCRAM-SHA-256, username: app, password: "${PW}"}`)
+	cfg := w.config("sasl_here: x", `sasl: {mechanism: SCRAM-SHA-256, username: app, password: "${PW}"}`, "startup_timeout: 3s", "startup_timeout: 1s")
 	env := func(name string) (string, bool) { return "hunter22", name == "PW" }
 	for _, args := range [][]string{{"validate", cfg}, {"run", cfg}, {"positions", "set", "--all", "latest", "--yes", cfg}} {
 		a := callWith(t, "", env, args...)
@@ -257,7 +258,7 @@ func TestSignalEndsGracefully(t *testing.T) {
 	cfg := w.config("interval: 200ms", "interval: 1h", "level: warn", "level: info", "listen: off", "listen: 127.0.0.1:0")
 	s := start(t, "run", cfg)
 	addr := s.log.find(t, "address=")
-	eventually(t, func() error {
+	w.eventually(func() error {
 		if code, body := get(t, addr, "/status"); !strings.Contains(body, `"open_rows": 2`) && !strings.Contains(body, `"read": 2`) {
 			return fmt.Errorf("%d %s", code, body)
 		}
@@ -286,7 +287,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	cfg := w.config("interval: 200ms", "interval: 1h", "level: warn", "level: info", "listen: off", "listen: 127.0.0.1:0")
 	s := start(t, "run", cfg)
 	addr := s.log.find(t, "address=")
-	eventually(t, func() error {
+	w.eventually(func() error {
 		if _, body := get(t, addr, "/status"); !strings.Contains(body, `"read": 1`) {
 			return errors.New(body)
 		}

@@ -15,9 +15,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 
-// TestMain is also the child of bench, which starts its own binary.
+// TestMain is also floe itself: bench starts its own binary, and TestDemoKilled this one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == benchBroker {
+	if len(os.Args) > 1 && (os.Args[1] == benchBroker || os.Args[1] == "demo") {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 	}
 	goleak.VerifyTestMain(m)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -134,37 +135,59 @@ func TestDemoFolderThatCantBe(t *testing.T) {
 	}
 }
 
-// TestDemoKilled kills the real process at many moments, and starts it again: each event is there once.
+// TestDemoKilled kills a process at many moments, and starts it again: each event is there once.
 func TestDemoKilled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the binary and kills it for half a minute")
+		t.Skip("kills processes for some seconds")
 	}
-	bin := filepath.Join(t.TempDir(), "floe")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	const records = "150000"
-	for i, after := range []time.Duration{150, 400, 700, 1000, 1500, 2200, 3000} {
-		cmd := exec.Command(bin, "demo", "--dir", dir, "--records", records)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		killer := time.AfterFunc(after*time.Millisecond, func() {
-			_ = cmd.Process.Kill() // it may have ended by itself
-		})
-		err := cmd.Wait()
-		killer.Stop()
-		t.Logf("run %d ended after %d ms: %v", i, after, err)
-		if i == 3 {
+	for i, at := range []struct {
+		line  string
+		after time.Duration // a moment behind it, and nothing that is waited for
+	}{
+		{"producing", 0}, {"producing", 200}, {"ingesting", 0}, {"ingesting", 200}, {"ingesting", 500}, {"ingesting", 900},
+		{"verifying", 0},
+	} {
+		err := killedAt(t, exec.Command(self, "demo", "--dir", dir, "--records", records), at.line, at.after*time.Millisecond)
+		t.Logf("run %d ended %d ms after %q: %v", i, at.after, at.line, err)
+		if i == 4 {
 			removeFolders(t, dir, "_storm_wal")
 		}
 	}
-	out, err := exec.Command(bin, "demo", "--dir", dir, "--json").CombinedOutput()
+	out, err := exec.Command(self, "demo", "--dir", dir, "--json").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if want := fmt.Sprintf("\"rows\": %s,\n    \"distinct\": %s,\n    \"missing\": 0", records, records); !strings.Contains(string(out), want) {
 		t.Errorf("not each event once: %s", out)
 	}
+}
+
+// killedAt runs a process and kills it a while after it has said a line that begins like this, unless it has ended by then.
+func killedAt(t *testing.T, cmd *exec.Cmd, line string, after time.Duration) error {
+	t.Helper()
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var killer *time.Timer
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if killer == nil && strings.HasPrefix(lines.Text(), line) {
+			killer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	err = cmd.Wait()
+	if killer != nil {
+		killer.Stop()
+	}
+	return err
 }

@@ -32,7 +32,7 @@ func TestEachMistakeWithARESTCatalogIsOneSentence(t *testing.T) {
 		uri    string
 		want   string
 	}{
-		{"away", exitFailed, nil, "http://" + freePort(t), "start the service, or correct the address"},
+		{"away", exitFailed, nil, "http://127.0.0.1:1", "start the service, or correct the address"},
 		{"wrong credential", exitFailed, answer(401, refusal("NotAuthorizedException", "401")), "", "correct the credentials"},
 		{"no permission", exitFailed, answer(403, refusal("ForbiddenException", "403")), "", "correct the credentials"},
 		{"no such table", exitFailed, answer(404, refusal("NoSuchTableException", "404")), "", "the table db.orders does not exist"},

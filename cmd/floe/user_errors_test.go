@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +17,9 @@ import (
 // TestEachMistakeIsOneSentence holds that what a user can do wrong is answered on the last line of stderr: what, where
 // and what to do, with its exit code, and in the time that startup_timeout gives it.
 func TestEachMistakeIsOneSentence(t *testing.T) {
-	closed := freePort(t)
-	var all strings.Builder
-	for _, c := range []struct {
+	t.Parallel()
+	const closed = "127.0.0.1:1" // nobody listens there
+	cases := []struct {
 		name string
 		code int
 		// replace pairs change the configuration; before changes the world, after it has a table where made is set.
@@ -43,7 +42,7 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 		{name: "variable that is not set", code: exitUsage, replace: []string{", sasl_here: x", `, sasl: {mechanism: PLAIN, username: u, password: "${PW}"}`}},
 		{name: "file of a secret is missing", code: exitUsage, replace: []string{", sasl_here: x", `, sasl: {mechanism: PLAIN, username: u, password: "${file:/nowhere/pw}"}`}},
 		{name: "postgres away", code: exitFailed, replace: []string{"type: sqlite, uri:", "type: postgres, uri: \"postgres://u:hunter22@" + closed + "/db\", other:"}},
-		{name: "postgres that is another server", code: exitFailed, replace: []string{"type: sqlite, uri:", "type: postgres, uri: \"postgres://u:hunter22@BROKER/db\", other:"}},
+		{name: "postgres that is another server", code: exitFailed, replace: []string{"type: sqlite, uri:", "type: postgres, uri: \"postgres://u:hunter22@BROKER/db?read_timeout=1s\", other:"}},
 		{name: "unknown catalog type", code: exitUsage, replace: []string{"type: sqlite", "type: hive"}},
 		{name: "catalog in a file's place", code: exitUsage, replace: []string{"/catalog.db", "/a-file/catalog.db"},
 			before: func(t *testing.T, w *world) { w.file(t, "a-file") }},
@@ -88,41 +87,46 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 		{name: "unknown flag", code: exitUsage, args: []string{"run", "--fast", "CONFIG"}},
 		{name: "demo in a file's place", code: exitFailed, args: []string{"demo", "--dir", "/proc/version"}},
 		{name: "demo where nothing can be made", code: exitFailed, args: []string{"demo", "--dir", "/proc/demo"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.produce(0, `{"id":1}`)
-			if c.made {
-				w.want(exitDone, "run", "--until-caught-up", w.config())
-			}
-			if c.before != nil {
-				c.before(t, w)
-			}
-			in := strings.NewReplacer("BROKER", w.addr, "DIR", w.dir)
-			var pairs []string
-			if c.code == exitFailed {
-				pairs = []string{"startup_timeout: 3s", "startup_timeout: 1s"}
-			}
-			for i := 0; i < len(c.replace); i += 2 {
-				from := c.replace[i]
-				if from == "BROKER" {
-					from = w.addr
-				}
-				pairs = append(pairs, in.Replace(from), in.Replace(c.replace[i+1]))
-			}
-			cfg := w.config(pairs...)
-			args := []string{"run", "--until-caught-up", cfg}
-			if c.args != nil {
-				args = nil
-				for _, a := range c.args {
-					args = append(args, strings.ReplaceAll(a, "CONFIG", cfg))
-				}
-			}
-			w.masks = append(w.masks, closed, "CLOSED")
-			fmt.Fprintf(&all, "%s: exit code %d\n%s\n\n", c.name, c.code, w.oneSentence(c.code, args))
-		})
 	}
-	golden(t, "errors/sentences", all.String())
+	said := make([]string, len(cases))
+	t.Run("each", func(t *testing.T) {
+		for i, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel() // most of them wait
+				w := newWorld(t)
+				w.produce(0, `{"id":1}`)
+				if c.made {
+					w.want(exitDone, "run", "--until-caught-up", w.config())
+				}
+				if c.before != nil {
+					c.before(t, w)
+				}
+				in := strings.NewReplacer("BROKER", w.addr, "DIR", w.dir)
+				var pairs []string
+				if c.code == exitFailed {
+					pairs = []string{"startup_timeout: 3s", "startup_timeout: 1s"}
+				}
+				for i := 0; i < len(c.replace); i += 2 {
+					from := c.replace[i]
+					if from == "BROKER" {
+						from = w.addr
+					}
+					pairs = append(pairs, in.Replace(from), in.Replace(c.replace[i+1]))
+				}
+				cfg := w.config(pairs...)
+				args := []string{"run", "--until-caught-up", cfg}
+				if c.args != nil {
+					args = nil
+					for _, a := range c.args {
+						args = append(args, strings.ReplaceAll(a, "CONFIG", cfg))
+					}
+				}
+				w.masks = append(w.masks, closed, "CLOSED")
+				said[i] = fmt.Sprintf("%s: exit code %d\n%s\n\n", c.name, c.code, w.oneSentence(c.code, args))
+			})
+		}
+	})
+	golden(t, "errors/sentences", strings.Join(said, ""))
 }
 
 // oneSentence makes the call and gives what it said beside the log, without what differs from run to run.
@@ -178,17 +182,6 @@ func (w *world) remake() {
 	if _, err := again.RequestWith(context.Background(), cl); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// freePort is an address that nothing listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
 }
 
 // TestABadRecordIsSkippedAsToldAndNothingElse holds that what floe says after a bad record is what goes on behind it.

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // lockedBuffer is a log that is read while it is written. changed has a token when there is more.
@@ -59,11 +62,19 @@ func (l *lockedBuffer) find(t *testing.T, key string) string {
 	}
 }
 
-// eventually asks a process that tells nobody when it has come so far: each question is an HTTP request, which paces it.
-func eventually(t *testing.T, f func() error) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
+// eventually calls f until it gives no error, each time that the broker is asked for records: what it gave before has been taken
+// over by then, or will have been at the next time.
+func (w *world) eventually(f func() error) {
+	w.t.Helper()
+	asked := make(chan struct{}, 1)
+	h := w.cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Count: -1, Observe: true, When: func(kmsg.Request) bool {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return true
+	}})
+	defer h.Remove()
 	deadline := time.After(30 * time.Second)
 	for {
 		err := f()
@@ -71,9 +82,9 @@ func eventually(t *testing.T, f func() error) {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-asked:
 		case <-deadline:
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 	}
 }

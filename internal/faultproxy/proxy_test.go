@@ -72,13 +72,38 @@ type bench struct {
 	proxy  *faultproxy.Proxy
 	url    string
 	client *http.Client
-	log    *bytes.Buffer
+	log    *lines
+}
+
+// lines is a log. Each line, which is one call of Write, is also told of.
+type lines struct {
+	lines chan struct{}
+	mu    sync.Mutex
+	all   bytes.Buffer
+}
+
+func newLines() *lines { return &lines{lines: make(chan struct{}, 100)} }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.lines <- struct{}{}:
+	default:
+	}
+	return l.all.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }
 
 // newBench makes one over real connections.
 func newBench(t *testing.T, rules string, opts faultproxy.Options) *bench {
 	t.Helper()
-	b := &bench{t: t, up: &upstream{came: make(chan struct{}, 100)}, log: new(bytes.Buffer)}
+	b := &bench{t: t, up: &upstream{came: make(chan struct{}, 100)}, log: newLines()}
 	server := httptest.NewServer(b.up)
 	b.connect(server.URL+"/base", rules, opts, &http.Transport{})
 	front := httptest.NewServer(b.proxy)
@@ -90,7 +115,7 @@ func newBench(t *testing.T, rules string, opts faultproxy.Options) *bench {
 // newBenchInMemory makes one without sockets, for a synctest bubble: when nothing goes on any more, a request is held.
 func newBenchInMemory(t *testing.T, rules string, opts faultproxy.Options) *bench {
 	t.Helper()
-	b := &bench{t: t, url: "http://proxy", up: &upstream{came: make(chan struct{}, 100)}, log: new(bytes.Buffer)}
+	b := &bench{t: t, url: "http://proxy", up: &upstream{came: make(chan struct{}, 100)}, log: newLines()}
 	front := newPipes()
 	opts.Transport = direct{b.up}
 	b.connect("http://catalog/base", rules, opts, &http.Transport{DialContext: front.dial})
@@ -225,7 +250,9 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%v says that it is applied: %v (%v)", f, f.Applied(), err)
 			}
 			wantHeaders(t, got)
-			// Nothing sticks.
+			<-b.log.lines // it has been counted
+			// Nothing sticks. The client may not know yet that its connection was cut.
+			b.client.CloseIdleConnections()
 			if got := b.commit("c2"); got.status != 200 {
 				t.Errorf("the next: %+v", got)
 			}
