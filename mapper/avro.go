@@ -61,7 +61,7 @@ func NewAvro(opts AvroOptions) Factory {
 				return nil, fmt.Errorf("mapper: avro: the reader schema: %w", err)
 			}
 			if bad := compileAvro(s, r, r).bad; bad != nil {
-				return nil, fmt.Errorf("mapper: avro: the reader schema and the table: %w", bad)
+				return nil, misfit("the reader schema", bad)
 			}
 			m.reader = r
 		}
@@ -72,11 +72,19 @@ func NewAvro(opts AvroOptions) Factory {
 			}
 			m.fixed = m.compile(w)
 			if bad := m.fixed.bad; bad != nil {
-				return nil, fmt.Errorf("mapper: avro: the schema and the table: %w", bad)
+				return nil, misfit("the schema", bad)
 			}
 		}
 		return m, nil
 	}
+}
+
+// misfit says that no record of a schema can become a row.
+func misfit(what string, bad *BadRecordError) error {
+	if bad.Column == "" {
+		return fmt.Errorf("mapper: avro: %s does not fit the table: %s", what, bad.Reason)
+	}
+	return fmt.Errorf("mapper: avro: %s does not fit the table: column %q: %s", what, bad.Column, bad.Reason)
 }
 
 // avroMapper has a plan for each schema that records were written with.
@@ -115,10 +123,12 @@ const (
 	freeElements = 4096
 )
 
-var (
-	faultMagic    = &fault{CodeSyntax, "not in the wire format of a schema registry: the first byte is not 0"}
-	faultNoSchema = &fault{CodeSchema, "the schema registry has no schema of the record's id"}
-)
+var faultMagic = &fault{CodeSyntax, "not in the wire format of a schema registry: the first byte is not 0"}
+
+// noSchema says that nobody knows the schema of a record.
+func noSchema(id uint32) error {
+	return &BadRecordError{Code: CodeSchema, Reason: fmt.Sprintf("the schema registry has no schema %d", id)}
+}
 
 // Map appends the record's row to dst. Besides the errors of Mapper: *NotReadyError where the record's schema has yet to
 // be fetched; ErrFull where dst must be written out first; ErrSchema where dst was made for another schema.
@@ -204,10 +214,10 @@ func (m *avroMapper) planOf(b []byte) (*avroPlan, error) {
 func (m *avroMapper) newPlan(id uint32) (*avroPlan, error) {
 	if w := m.wanted; w != nil && w.id == id && w.unknown.Load() {
 		m.wanted = nil // asked again the next time: it may be registered then
-		return nil, asError(faultNoSchema)
+		return nil, noSchema(id)
 	}
 	if id > math.MaxInt32 {
-		return nil, asError(faultNoSchema)
+		return nil, noSchema(id)
 	}
 	got := m.store.get(id)
 	switch {

@@ -116,6 +116,12 @@ func parseAvro(s AvroSchema, maxDepth int, defaults bool) (*avroSchema, error) {
 	return &avroSchema{root, parsed}, nil
 }
 
+// Validate says what is wrong with the schema by itself; nil where it is Avro and no column is recursive.
+func (s *AvroSchema) Validate() error {
+	_, err := parseAvro(*s, largestAvroDepth, true)
+	return err
+}
+
 // avroBuilder makes avroTypes of the library's nodes.
 type avroBuilder struct {
 	named    map[string]*avroType

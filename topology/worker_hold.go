@@ -67,14 +67,15 @@ func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError)
 				since = time.Now()
 			}
 		}
-		if lasted := time.Since(since); lasted >= w.r.cfg.StartupTimeout {
+		lasted := time.Since(since)
+		if lasted >= w.r.cfg.StartupTimeout {
 			w.do(ctx, func(context.Context) {
 				w.halt(fmt.Errorf("task %s has waited %s for %s: %w", w.name, lasted.Round(time.Second), wait.What, err))
 			})
 			return
 		}
 		w.r.trouble(part, fmt.Errorf("task %s holds its records until %s is there: %w", w.name, wait.What, err))
-		if retry.Sleep(ctx, backoff(n)) != nil {
+		if retry.Sleep(ctx, min(backoff(n), w.r.cfg.StartupTimeout-lasted)) != nil {
 			return
 		}
 	}

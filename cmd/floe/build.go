@@ -14,7 +14,6 @@ import (
 	"github.com/stormfloe/floe/internal/config"
 	"github.com/stormfloe/floe/internal/tableio"
 	"github.com/stormfloe/floe/internal/target"
-	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/source/kafka"
 	"github.com/stormfloe/floe/topology"
@@ -27,10 +26,15 @@ type parts struct {
 	log    *slog.Logger
 	source source.Source
 	table  *target.Table
+	format *format
 }
 
 func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
-	tbl, err := newTable(cfg)
+	f, err := newFormat(cfg)
+	if err != nil {
+		return nil, &configError{cfg.File(), err}
+	}
+	tbl, err := newTableOf(cfg, f)
 	if err != nil {
 		return nil, &configError{cfg.File(), err}
 	}
@@ -42,11 +46,19 @@ func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
 	if err != nil {
 		return nil, &configError{cfg.File(), err}
 	}
-	return &parts{cfg: cfg, log: log, source: src, table: tbl}, nil
+	return &parts{cfg: cfg, log: log, source: src, table: tbl, format: f}, nil
 }
 
 func newTable(cfg *config.Config) (*target.Table, error) {
-	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name, GroupBy: cfg.Writer.GroupBy, Mapper: newMapper()}
+	f, err := newFormat(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return newTableOf(cfg, f)
+}
+
+func newTableOf(cfg *config.Config, f *format) (*target.Table, error) {
+	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name, GroupBy: cfg.Writer.GroupBy, Mapper: f.mapper}
 	if c := cfg.Table.Create; c != nil {
 		tc.Create = &target.Create{PartitionBy: c.PartitionBy, Properties: c.Properties}
 		for _, col := range c.Schema {
@@ -56,16 +68,13 @@ func newTable(cfg *config.Config) (*target.Table, error) {
 	return target.New(tc)
 }
 
-// newMapper is what record.format: json stands for.
-func newMapper() mapper.Factory { return mapper.NewJSON(mapper.JSONOptions{}) }
-
 // topology makes the topology. reg may be nil.
 func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topology.Topology, error) {
 	w, c := p.cfg.Writer, p.cfg.Committer
 	t, err := topology.New(topology.Config{
 		Name:   p.cfg.Name,
 		Source: p.source,
-		Mapper: newMapper(),
+		Mapper: p.format.mapper,
 		Table:  p.table,
 		Writer: topology.WriterConfig{
 			Tasks:        w.Tasks,

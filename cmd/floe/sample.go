@@ -96,7 +96,7 @@ func (s *sampler) Assigned(_ context.Context, ps []source.Partition) (map[source
 func (s *sampler) Revoked(context.Context, []source.Partition) {}
 
 // Deliver maps the batch's records.
-func (s *sampler) Deliver(_ context.Context, b *source.Batch) error {
+func (s *sampler) Deliver(ctx context.Context, b *source.Batch) error {
 	defer b.Release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,11 @@ func (s *sampler) Deliver(_ context.Context, b *source.Batch) error {
 	}
 	for i := range b.Records {
 		if b.Records[i].Position < end {
-			s.record(b.Range.Partition, &b.Records[i])
+			if err := s.record(ctx, b.Range.Partition, &b.Records[i]); err != nil {
+				s.failed = err
+				s.done()
+				return nil
+			}
 		}
 	}
 	if b.Range.To >= end {
@@ -122,9 +126,17 @@ func (s *sampler) finishLocked(p source.Partition) {
 	}
 }
 
-func (s *sampler) record(p source.Partition, rec *source.Record) {
-	s.seen++
+// record maps a record. Its error is that of a registry that does not give the record's schema.
+func (s *sampler) record(ctx context.Context, p source.Partition, rec *source.Record) error {
 	err := s.mapper.Map(rec, s.columns)
+	var wait *mapper.NotReadyError
+	if errors.As(err, &wait) {
+		if err := wait.Fetch(ctx); err != nil {
+			return err
+		}
+		err = s.mapper.Map(rec, s.columns)
+	}
+	s.seen++
 	var bad *mapper.BadRecordError
 	switch {
 	case errors.Is(err, mapper.ErrFiltered):
@@ -134,6 +146,7 @@ func (s *sampler) record(p source.Partition, rec *source.Record) {
 	case err != nil:
 		s.bad = append(s.bad, fmt.Sprintf("%s, offset %d: %s", p, rec.Position, err))
 	}
+	return nil
 }
 
 // Failed gives a partition up.

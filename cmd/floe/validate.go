@@ -22,9 +22,9 @@ func validateCommand() *command {
 		usage:   "validate [--samples N] [--json] CONFIG",
 		help: `
 Checks the configuration, then whether the catalog can be reached, whether the table is there and floe can write it (or
-what would be made), where the table's positions stand, whether the brokers and topics are there, and whether a few of
-the newest records of each partition become rows. Nothing is written. Samples are read under a consumer group of their
-own, so that a running topology is not disturbed.
+what would be made), where the table's positions stand, whether the schema registry answers, whether the brokers and topics
+are there, and whether a few of the newest records of each partition become rows. Nothing is written. Samples are read
+under a consumer group of their own, so that a running topology is not disturbed.
 `,
 		run: runValidate,
 	}
@@ -79,6 +79,7 @@ func runValidate(c *cli, cmd *command, args []string) error {
 	r := &validateReport{OK: true, Config: cfg.File()}
 	r.add("configuration", "ok", "")
 	p.validateTable(ctx, r)
+	p.validateRegistry(ctx, r)
 	p.validateSource(ctx, r, *samples)
 	for i := range r.Checks {
 		r.Checks[i].Detail = cfg.Redact(r.Checks[i].Detail)
@@ -172,6 +173,19 @@ func (p *parts) validatePositions(ctx context.Context, r *validateReport) {
 	}
 }
 
+// validateRegistry asks the schema registry whether it is there and takes the credentials.
+func (p *parts) validateRegistry(ctx context.Context, r *validateReport) {
+	reg := p.format.registry
+	if reg == nil {
+		return
+	}
+	if _, err := ask(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, reg.Check(ctx) }); err != nil {
+		r.add("registry", "failed", "%s", explain(err))
+		return
+	}
+	r.add("registry", "ok", "%s answers", reg)
+}
+
 // validateSource looks at the brokers, the topics, and a few records.
 func (p *parts) validateSource(ctx context.Context, r *validateReport, samples int) {
 	bounds, err := ask(ctx, p.source.Partitions)
@@ -249,6 +263,6 @@ func (p *parts) sampleMapper(ctx context.Context) (mapper.Mapper, *mapper.Schema
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := newMapper()(schema)
+	m, err := p.format.mapper(schema)
 	return m, schema, err
 }

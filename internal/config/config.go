@@ -78,7 +78,7 @@ type SASL struct {
 	Password  Secret `yaml:"password"`
 }
 
-// TLS is source.kafka.tls. Relative paths start at the configuration's folder.
+// TLS is source.kafka.tls and record.registry.tls. Relative paths start at the configuration's folder.
 type TLS struct {
 	// CAFile holds the certificates that are trusted. Default: the system's.
 	CAFile string `yaml:"ca_file"`
@@ -103,16 +103,6 @@ type Fetch struct {
 	// MaxRecordBatchBytes is the largest record batch that is read, compressed and decompressed; a partition with a
 	// larger one is stopped. Default 64MiB.
 	MaxRecordBatchBytes Size `yaml:"max_record_batch_bytes"`
-}
-
-// Record says how a record becomes a row.
-type Record struct {
-	// Format is json.
-	Format string `yaml:"format"`
-	// Envelope is none.
-	Envelope string `yaml:"envelope"`
-	// OnBadRecord is stop.
-	OnBadRecord string `yaml:"on_bad_record"`
 }
 
 // Catalog holds the catalog's own keys, verbatim: type, uri, warehouse and so on.
@@ -279,6 +269,7 @@ func defaultKafka() *Kafka {
 
 // finish fills in what depends on other values, and makes paths absolute where they are relative to the file.
 func (c *Config) finish() {
+	c.Record.finish(c)
 	k := c.Source.Kafka
 	if k == nil {
 		return
@@ -286,14 +277,23 @@ func (c *Config) finish() {
 	if k.Group == "" {
 		k.Group = "floe-" + c.Name
 	}
-	if k.TLS != nil {
-		for _, p := range []*string{&k.TLS.CAFile, &k.TLS.CertFile, &k.TLS.KeyFile} {
-			if *p != "" && !filepath.IsAbs(*p) {
-				*p = filepath.Join(filepath.Dir(c.file), *p)
-			}
-		}
-	}
+	c.absoluteTLS(k.TLS)
 	if s := &c.Writer.Seal; s.Records == 0 && s.Bytes == 0 {
 		s.Bytes = 128 << 20
+	}
+}
+
+func (c *Config) absoluteTLS(t *TLS) {
+	if t != nil {
+		c.absolute(&t.CAFile, &t.CertFile, &t.KeyFile)
+	}
+}
+
+// absolute lets relative paths start at the configuration's folder.
+func (c *Config) absolute(paths ...*string) {
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(filepath.Dir(c.file), *p)
+		}
 	}
 }

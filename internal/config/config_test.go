@@ -41,7 +41,7 @@ func TestSmallestConfigurationHasEveryDefault(t *testing.T) {
 	k := cfg.Source.Kafka
 	got := fmt.Sprintln(k.Group, k.Start, k.Isolation, k.ClientID, k.Fetch.MaxBytes, k.DialTimeout,
 		cfg.Record, cfg.Writer, cfg.Committer, cfg.HTTP, cfg.Memory, cfg.Log, cfg.StartupTimeout, cfg.ShutdownTimeout)
-	want := "floe-orders earliest read_committed floe 16MiB 10s {json none stop} {2 [] {0 128MiB 30s} 256} {5s 1000  main false} " +
+	want := "floe-orders earliest read_committed floe 16MiB 10s {json <nil> { } none stop} {2 [] {0 128MiB 30s} 256} {5s 1000  main false} " +
 		"{127.0.0.1:9464} 256MiB {info text} 1m0s 30s\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

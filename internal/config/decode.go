@@ -150,9 +150,12 @@ func (d *decoder) enter(n *yaml.Node, path string, depth int) (*yaml.Node, bool)
 
 // pointer makes the value, with its defaults, and decodes into it.
 func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string, depth int) {
-	if v.Type() == reflect.TypeFor[*Kafka]() {
+	switch v.Type() {
+	case reflect.TypeFor[*Kafka]():
 		v.Set(reflect.ValueOf(defaultKafka()))
-	} else {
+	case reflect.TypeFor[*Registry]():
+		v.Set(reflect.ValueOf(defaultRegistry()))
+	default:
 		v.Set(reflect.New(v.Type().Elem()))
 	}
 	d.value(n, v.Elem(), path, depth)

@@ -157,14 +157,16 @@ func (v *validator) security(k *Kafka) {
 		v.check(s.Username != "", "source.kafka.sasl.username", "is missing; write the user's name")
 		v.check(s.Password != "", "source.kafka.sasl.password", `is missing or empty; write "${KAFKA_PASSWORD}" and set the variable`)
 	}
-	t := k.TLS
-	if t == nil {
-		return
+	if k.TLS != nil {
+		v.tls("source.kafka.tls", k.TLS)
 	}
-	v.file("source.kafka.tls.ca_file", t.CAFile)
-	v.file("source.kafka.tls.cert_file", t.CertFile)
-	v.file("source.kafka.tls.key_file", t.KeyFile)
-	v.check((t.CertFile == "") == (t.KeyFile == ""), "source.kafka.tls", "cert_file and key_file belong together; write both or neither")
+}
+
+func (v *validator) tls(key string, t *TLS) {
+	v.file(key+".ca_file", t.CAFile)
+	v.file(key+".cert_file", t.CertFile)
+	v.file(key+".key_file", t.KeyFile)
+	v.check((t.CertFile == "") == (t.KeyFile == ""), key, "cert_file and key_file belong together; write both or neither")
 }
 
 func (v *validator) file(key, path string) {
@@ -180,13 +182,6 @@ func (v *validator) file(key, path string) {
 	case info.IsDir():
 		v.fail(key, "%s is a folder; write the path of a file", path)
 	}
-}
-
-func (v *validator) record() {
-	r := v.c.Record
-	v.oneOf("record.format", r.Format, "json")
-	v.oneOf("record.envelope", r.Envelope, "none")
-	v.oneOf("record.on_bad_record", r.OnBadRecord, "stop")
 }
 
 func (v *validator) catalogAndTable() {

@@ -44,8 +44,7 @@ const (
 
 // Client asks a registry. Any number of goroutines may use it.
 type Client struct {
-	sr   *sr.Client
-	http *http.Client
+	sr *sr.Client
 	// name is the registry's URL for people: without what is secret.
 	name string
 }
@@ -77,12 +76,13 @@ func New(cfg Config) (*Client, error) {
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.TLSClientConfig = cfg.TLS
-	c := &Client{name: u.String(), http: &http.Client{
+	tr.DisableKeepAlives = true // requests are rare: nothing is kept open between them
+	c := &Client{name: u.String()}
+	opts := []sr.ClientOpt{sr.URLs(c.name), sr.UserAgent("floe"), sr.HTTPClient(&http.Client{
 		Transport: bounded{tr}, Timeout: cfg.Timeout,
 		// Credentials must not follow to where an answer points.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	opts := []sr.ClientOpt{sr.URLs(c.name), sr.HTTPClient(c.http), sr.UserAgent("floe")}
+	})}
 	if cfg.Token != "" {
 		opts = append(opts, sr.BearerToken(cfg.Token))
 	}
@@ -116,9 +116,6 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// Close lets go of the connections that are kept open. The client can still be used.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // String is the registry's URL, without a user.
 func (c *Client) String() string { return c.name }

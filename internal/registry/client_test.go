@@ -37,7 +37,6 @@ func client(t *testing.T, cfg Config) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
 	return c
 }
 
@@ -110,6 +109,26 @@ func TestWhatAnErrorMeans(t *testing.T) {
 				t.Errorf("asked %d times, want %d", n, c.tries)
 			}
 		})
+	}
+}
+
+func TestCheckAsksWhatEveryRegistryKnows(t *testing.T) {
+	for body, ok := range map[string]bool{`["AVRO"]`: true, "": true, "no": false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			switch {
+			case req.URL.Path == "/schemas/types" && body != "" && ok:
+				_, _ = w.Write([]byte(body))
+			case ok && strings.HasPrefix(req.URL.Path, "/schemas/ids/"):
+				w.WriteHeader(404)
+				_, _ = w.Write([]byte(`{"error_code":40403,"message":"Schema not found"}`))
+			default:
+				w.WriteHeader(404)
+			}
+		}))
+		if err := client(t, Config{URL: s.URL}).Check(t.Context()); (err == nil) != ok {
+			t.Errorf("%q: %v", body, err)
+		}
+		s.Close()
 	}
 }
 
