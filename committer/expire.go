@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/stormfloe/floe/internal/tableio"
 )
 
 const (
@@ -59,7 +61,7 @@ func expirable(m table.Metadata, branch string, now time.Time) expiry {
 		return expiry{}
 	}
 	snapshots := map[int64]table.Snapshot{}
-	for _, s := range m.Snapshots() {
+	for _, s := range tableio.Snapshots(m) {
 		snapshots[s.SnapshotID] = s
 	}
 	line := func(head int64) (out []table.Snapshot) {
@@ -141,7 +143,7 @@ func (c *Committer) deleteLists(ctx context.Context, was, now *table.Table, e ex
 		return
 	}
 	named := map[string]bool{}
-	for _, s := range now.Metadata().Snapshots() {
+	for _, s := range tableio.Snapshots(now.Metadata()) {
 		named[s.ManifestList] = true
 	}
 	left := 0

@@ -169,7 +169,9 @@ func TestWhatMayExpire(t *testing.T) {
 // add appends a file of another engine.
 func (w *world) add() {
 	d := w.batch("x", rng(0, 0, 1))
-	w.update(func(tx *table.Transaction) error { return tx.NewRowDelta(nil).AddRows(d.Files...).Commit(context.Background()) })
+	w.update(func(tx *table.Transaction) error {
+		return tx.NewRowDelta(nil).AddRows(d.Files...).Commit(context.Background())
+	})
 }
 
 // TestAnExpiryThatTheCatalogRefusesIsGivenUp goes on without: the stream does not stop for it.

@@ -118,8 +118,11 @@ func (c *Committer) sameTable(tbl *table.Table) error {
 
 // history takes from the metadata what the protocol wants to know.
 func (c *Committer) history(m table.Metadata, parse func(string) *value) (*protocol.History, error) {
-	h := &protocol.History{Snapshots: map[int64]protocol.Snapshot{}, NoProperty: c.cfg.NoProperty, Last: m.LastSequenceNumber()}
-	for _, s := range snapshotsOf(m) {
+	snapshots := snapshotsOf(m)
+	h := &protocol.History{
+		Snapshots: make(map[int64]protocol.Snapshot, len(snapshots)), NoProperty: c.cfg.NoProperty, Last: m.LastSequenceNumber(),
+	}
+	for _, s := range snapshots {
 		h.Snapshots[s.ID] = s
 	}
 	for name, ref := range m.Refs() {
@@ -159,8 +162,11 @@ func (c *Committer) history(m table.Metadata, parse func(string) *value) (*proto
 }
 
 // snapshotsOf is what m knows of snapshots.
-func snapshotsOf(m table.Metadata) (out []protocol.Snapshot) {
-	for _, s := range m.Snapshots() {
+func snapshotsOf(m table.Metadata) []protocol.Snapshot {
+	all := tableio.Snapshots(m)
+	out := make([]protocol.Snapshot, 0, len(all))
+	for i := range all {
+		s := &all[i]
 		x := protocol.Snapshot{ID: s.SnapshotID, Parent: s.ParentSnapshotID, Sequence: s.SequenceNumber, Retained: true}
 		if s.Summary != nil {
 			p := s.Summary.Properties
