@@ -33,7 +33,8 @@ A warm-up reads the first records into a table of its own. Then all records are 
 the topology to the last commit. At the end the ids in the table are compared with those that were produced: a lost or
 doubled record is exit code 1.
 
-Workloads: a, JSON of 143 bytes with 6 columns; b, JSON of 1.2 kB with 40 columns, a struct and a list among them.
+Workloads: a, JSON of 143 bytes with 6 columns; b, JSON of 1.2 kB with 40 columns, a struct and a list among them; avro-a,
+the records of a as Avro of 67 bytes, with a schema registry beside the broker.
 
 CPU time per record is the figure to compare. Wall time depends on what else the machine does.
 `,
@@ -52,9 +53,9 @@ type benchFlags struct {
 
 func (f *benchFlags) add(fs *flag.FlagSet) {
 	s := &f.Settings
-	fs.StringVar(&s.Workload, "workload", "a", "`NAME` of the kind of records, a or b")
+	fs.StringVar(&s.Workload, "workload", "a", "`NAME` of the kind of records: a, b or avro-a")
 	fs.Uint64Var(&s.Seed, "seed", 1, "`N` that the records are made from")
-	fs.Int64Var(&s.Records, "records", 0, "`N` records; default 5000000 of a, 500000 of b, and 2 GB at most where they are widened")
+	fs.Int64Var(&s.Records, "records", 0, "`N` records; default 5000000 of a and avro-a, 500000 of b, and 2 GB at most where they are widened")
 	fs.IntVar(&s.RecordBytes, "record-bytes", 0, "`N` bytes a record of a, up to 1048576; default 143")
 	fs.IntVar(&s.Partitions, "partitions", 8, "`N` partitions of the topic")
 	fs.StringVar(&s.Codec, "codec", "lz4", "`CODEC` of the record batches: none, gzip, snappy, lz4 or zstd")
@@ -99,7 +100,8 @@ func (f *benchFlags) check(cmd *command, set map[string]bool) error {
 		return usagef(cmd, "%s", err)
 	}
 	// The rest are words of a configuration.
-	sample := f.ConfigText(bench.Place{Brokers: []string{"localhost:9092"}, Topic: "t", Group: "g", Catalog: "c", Warehouse: "w", Table: "bench.t"})
+	sample := f.ConfigText(bench.Place{Brokers: []string{"localhost:9092"}, Topic: "t", Group: "g", Catalog: "c", Warehouse: "w", Table: "bench.t",
+		Registry: "http://localhost:8081"})
 	_, err := config.Parse("floe.yaml", []byte(sample), func(string) (string, bool) { return "", false })
 	var wrong *config.Error
 	if errors.As(err, &wrong) {

@@ -114,7 +114,7 @@ func TestWrongUsageIsOneSentenceAndExitCode2(t *testing.T) {
 		{"validate"}, {"validate", "--samples", "-1", "testdata/valid.yaml"}, {"validate", "testdata/valid.yaml", "b"},
 		{"positions"}, {"positions", "get"}, {"positions", "show"}, {"positions", "show", "testdata/valid.yaml", "a/0=1"},
 		{"positions", "set", "testdata/valid.yaml"}, {"positions", "set", "--all", "first", "testdata/valid.yaml"},
-		{"bench", "a"}, {"bench", "--workload", "c"}, {"bench", "--workload", "avro-a"}, {"bench", "--records", "0"},
+		{"bench", "a"}, {"bench", "--workload", "c"}, {"bench", "--records", "0"},
 		{"bench", "--partitions", "0"}, {"bench", "--writers", "0"}, {"bench", "--iceberg-partitions", "-1"}, {"bench", "--history", "-1"},
 		{"bench", "--warm-up", "11", "--records", "10"}, {"bench", "--interval", "-1s"}, {"bench", "--interval", "soon"},
 		{"bench", "--record-bytes", "100"}, {"bench", "--record-bytes", "2000", "--workload", "b"}, {"bench", "--codec", "zip"},

@@ -140,7 +140,7 @@ func (b *bench) progress(step string, done int64) {
 func (b *bench) config(name string) (path string, err error) {
 	text := b.ConfigText(Place{
 		Brokers: b.child.brokers, Topic: b.Topic, Group: "floe-bench-" + uuid.NewString(), Table: "bench." + name,
-		Catalog: filepath.Join(b.dir, "catalog.db"), Warehouse: filepath.Join(b.dir, "warehouse"),
+		Catalog: filepath.Join(b.dir, "catalog.db"), Warehouse: filepath.Join(b.dir, "warehouse"), Registry: b.child.registry,
 	})
 	path = filepath.Join(b.dir, name+".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

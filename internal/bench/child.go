@@ -19,6 +19,8 @@ type child struct {
 	out     *bufio.Scanner
 	said    *tail
 	brokers []string
+	// registry is the URL of the schema registry, empty where the records need none.
+	registry string
 	// bytes is the size of all values.
 	bytes int64
 }
@@ -67,7 +69,7 @@ func (c *child) begin(j Job, stopped <-chan struct{}, progress func(done int64))
 		case err != nil:
 			return err
 		case r.Ready:
-			c.brokers, c.bytes = r.Brokers, r.Bytes
+			c.brokers, c.registry, c.bytes = r.Brokers, r.Registry, r.Bytes
 			return nil
 		}
 		progress(r.Done)

@@ -20,7 +20,9 @@ type report struct {
 	// Ready says that all are, or that they begin to come; Brokers is where they are, Bytes the size of their values.
 	Ready   bool     `json:"ready,omitempty"`
 	Brokers []string `json:"brokers,omitempty"`
-	Bytes   int64    `json:"bytes,omitempty"`
+	// Registry is where the schema of the records is, empty where they need none.
+	Registry string `json:"registry,omitempty"`
+	Bytes    int64  `json:"bytes,omitempty"`
 	// CPU answers a line that asks for it: the child's CPU time in nanoseconds.
 	CPU   *int64 `json:"cpu,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -31,7 +33,9 @@ type server struct {
 	job     Job
 	enc     *json.Encoder
 	cluster *kfake.Cluster
-	p       *producer
+	// registry is nil where the records need none.
+	registry *registry
+	p        *producer
 	// ended gets the error that producing has ended with.
 	ended chan error
 }
@@ -83,7 +87,13 @@ func (s *server) begin(ctx context.Context) error {
 		}
 		s.cluster, s.job.Brokers = c, c.ListenAddrs()
 	}
-	var err error
+	w, err := WorkloadOf(s.job.Workload)
+	if err == nil && w.schema != "" {
+		s.registry, err = serveRegistry(w.schema)
+	}
+	if err != nil {
+		return err
+	}
 	if s.p, err = newProducer(ctx, s.job); err != nil {
 		return err
 	}
@@ -95,7 +105,11 @@ func (s *server) begin(ctx context.Context) error {
 	} else if s.cluster != nil && s.job.Keep > 0 {
 		go s.forget(ctx)
 	}
-	return s.enc.Encode(report{Ready: true, Brokers: s.job.Brokers, Bytes: s.p.bytes.Load()})
+	r := report{Ready: true, Brokers: s.job.Brokers, Bytes: s.p.bytes.Load()}
+	if s.registry != nil {
+		r.Registry = s.registry.url
+	}
+	return s.enc.Encode(r)
 }
 
 // filled waits until all records are produced, and tells how many are.
@@ -161,5 +175,8 @@ func (s *server) close() {
 	}
 	if s.cluster != nil {
 		s.cluster.Close()
+	}
+	if s.registry != nil {
+		s.registry.close()
 	}
 }

@@ -76,6 +76,8 @@ type Place struct {
 	Topic, Group string
 	// Catalog is an SQLite file, Warehouse a folder, Table namespace.table.
 	Catalog, Warehouse, Table string
+	// Registry is the URL of the schema registry, for workloads that have one.
+	Registry string
 }
 
 // ConfigText is the configuration of floe run for these settings, which must be valid.
@@ -89,6 +91,9 @@ func (s Settings) ConfigText(at Place) string {
 	}
 	line("# Written by floe bench.\nname: bench\nsource:\n  kafka: {brokers: [%s], topics: [%s], group: %s, start: earliest}",
 		strings.Join(brokers, ", "), quote(at.Topic), quote(at.Group))
+	if w.schema != "" {
+		line("record: {format: avro, registry: {url: %s}}", quote(at.Registry))
+	}
 	line("catalog: {type: sqlite, uri: %s, warehouse: %s}", quote(at.Catalog), quote(at.Warehouse))
 	line("table:\n  name: %s\n  create:\n    schema:", at.Table)
 	for _, c := range w.Columns {

@@ -15,6 +15,9 @@ func StartStream(command []string, j Job) (*Stream, error) {
 // Brokers is where the topic is.
 func (s *Stream) Brokers() []string { return s.c.brokers }
 
+// Registry is the URL of the schema registry, empty where the records need none.
+func (s *Stream) Registry() string { return s.c.registry }
+
 // Produced is how many records were produced so far. The stream's own failure is an error.
 func (s *Stream) Produced() (int64, error) {
 	n, _, err := s.c.ask()

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -18,6 +17,8 @@ type Workload struct {
 	append func(dst []byte, g *generator, i int64) []byte
 	// base is the record's size where it can be widened, and 0 where it can't.
 	base int
+	// schema is the Avro schema of the records, empty where they are JSON.
+	schema string
 }
 
 // Column is a column of a workload's table.
@@ -32,9 +33,6 @@ const MaxRecordBytes = 1 << 20
 // firstID is the id of record 0.
 const firstID = 1_000_000_000
 
-// errNoAvro is what workloads in Avro wait for.
-var errNoAvro = errors.New("the workload avro-a needs a mapper for Avro, which this floe does not have; write a or b")
-
 // WorkloadOf gives a workload by its name.
 func WorkloadOf(name string) (Workload, error) {
 	switch name {
@@ -43,9 +41,9 @@ func WorkloadOf(name string) (Workload, error) {
 	case "b":
 		return Workload{Name: "b", Columns: columnsB(), append: appendB}, nil
 	case "avro-a":
-		return Workload{}, errNoAvro
+		return Workload{Name: "avro-a", Columns: columnsA, append: appendAvroA, schema: schemaA}, nil
 	}
-	return Workload{}, fmt.Errorf("there is no workload %q; write a or b", name)
+	return Workload{}, fmt.Errorf("there is no workload %q; write a, b or avro-a", name)
 }
 
 var columnsA = []Column{

@@ -34,7 +34,7 @@ func (c *call) steady(ctx context.Context, args []string) (err error) {
 	fs := flag.NewFlagSet("steady", flag.ContinueOnError)
 	fs.DurationVar(&s.duration, "for", 30*time.Minute, "how long")
 	fs.Float64Var(&s.rate, "rate", 100_000, "records a second")
-	fs.StringVar(&s.Workload, "workload", "a", "a or b")
+	fs.StringVar(&s.Workload, "workload", "a", "a, b or avro-a")
 	fs.IntVar(&s.Partitions, "partitions", 8, "partitions of the topic")
 	fs.IntVar(&s.Writers, "writers", 2, "writer tasks")
 	fs.IntVar(&s.IcebergPartitions, "iceberg-partitions", 0, "buckets of the table")
@@ -90,7 +90,7 @@ func (c *call) hold(ctx context.Context, floe string, s *steadyRun) error {
 	defer stream.Close()
 	path := filepath.Join(s.dir, "floe.yaml")
 	text := s.ConfigText(bench.Place{Brokers: stream.Brokers(), Topic: "steady", Group: "steady", Table: "bench.steady",
-		Catalog: filepath.Join(s.dir, "catalog.db"), Warehouse: filepath.Join(s.dir, "warehouse")})
+		Catalog: filepath.Join(s.dir, "catalog.db"), Warehouse: filepath.Join(s.dir, "warehouse"), Registry: stream.Registry()})
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
