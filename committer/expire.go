@@ -51,8 +51,10 @@ func (c *Committer) expireDue(tbl *table.Table) expiry {
 //
 //   - what another branch or a tag leads to: positions of other branches are found on their lines;
 //   - what no branch leads to: a snapshot that was rolled back tells whose files may not be used again;
-//   - all that is older than a snapshot that did more than append: only they still hold the files it took out, and whoever
-//     removes them has to delete those too. Without such a one no data file loses its last snapshot.
+//   - the snapshot before one that did more than append: it alone still holds the files that this one took out, and who
+//     removes it has to delete those too. Otherwise no data file loses its last snapshot. What is newer is left alone as
+//     well, so that the line has no gap: to an expiry that deletes files, a snapshot below a gap looks like one that was
+//     rolled back, and the files it added, which the table still uses, like rubbish.
 //
 // The references are required to be where they were seen, as a catalog drops a reference whose snapshot is removed.
 func expirable(m table.Metadata, branch string, now time.Time) expiry {
@@ -96,13 +98,10 @@ func expirable(m table.Metadata, branch string, now time.Time) expiry {
 	for kept < len(own) && (kept < max(least, 1) || now.UnixMilli()-own[kept].TimestampMs <= max(age, 0)) {
 		kept++
 	}
-	for i := kept; i < len(own) && appended(own[i-1]); i++ {
+	for i := len(own) - 1; i >= kept && appended(own[i-1]) && len(out.ids) < expireMost; i-- {
 		if !needed[own[i].SnapshotID] {
 			out.ids = append(out.ids, own[i].SnapshotID)
 		}
-	}
-	if n := len(out.ids); n > expireMost {
-		out.ids = out.ids[n-expireMost:]
 	}
 	if len(out.ids) == 0 {
 		return expiry{}
