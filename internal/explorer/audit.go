@@ -13,10 +13,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/proof"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -197,38 +197,38 @@ func lostOr(doubled bool) string {
 
 // rowsLocked reads a snapshot's rows.
 func (x *explorer) rowsLocked(s *table.Snapshot) (out []row, err error) {
-	manifests, err := s.Manifests(x.w.Files)
+	manifests, err := proof.Manifests(x.w.Files, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range manifests {
-		rows, cached := x.mu.manifests[m.FilePath()]
+	for _, path := range manifests {
+		rows, cached := x.mu.manifests[path]
 		if !cached {
-			if rows, err = x.manifestLocked(m); err != nil {
+			if rows, err = x.manifestLocked(path); err != nil {
 				return nil, err
 			}
-			x.mu.manifests[m.FilePath()] = rows
+			x.mu.manifests[path] = rows
 		}
 		out = append(out, rows...)
 	}
 	return out, nil
 }
 
-func (x *explorer) manifestLocked(m iceberg.ManifestFile) (out []row, err error) {
-	for e, err := range m.Entries(x.w.Files, true) {
-		if err != nil {
-			return nil, err
-		}
-		d := e.DataFile()
-		rows, cached := x.mu.files[d.FilePath()]
+func (x *explorer) manifestLocked(path string) (out []row, err error) {
+	files, err := proof.Files(x.w.Files, path)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range files {
+		rows, cached := x.mu.files[d.Path]
 		if !cached {
-			if rows, err = x.fileRows(d.FilePath()); err != nil {
-				return nil, fmt.Errorf("%s: %w", d.FilePath(), err)
+			if rows, err = x.fileRows(d.Path); err != nil {
+				return nil, fmt.Errorf("%s: %w", d.Path, err)
 			}
-			x.mu.files[d.FilePath()] = rows
+			x.mu.files[d.Path] = rows
 		}
-		if int64(len(rows)) != d.Count() {
-			return nil, fmt.Errorf("%s holds %d rows, its entry says %d", d.FilePath(), len(rows), d.Count())
+		if int64(len(rows)) != d.Rows {
+			return nil, fmt.Errorf("%s holds %d rows, its entry says %d", d.Path, len(rows), d.Rows)
 		}
 		out = append(out, rows...)
 	}

@@ -159,8 +159,8 @@ func (c *checker) rows(ctx context.Context, s *table.Snapshot, d delta, t *tally
 			c.find(Finding{Kind: Dangling, Snapshot: s.SnapshotID, Detail: err.Error()})
 		case err != nil:
 			return err
-		case n != f.rows:
-			c.find(Finding{Kind: Dangling, Snapshot: s.SnapshotID, Detail: fmt.Sprintf("%s holds %d rows, its manifest says %d", f.path, n, f.rows)})
+		case n != f.Rows:
+			c.find(Finding{Kind: Dangling, Snapshot: s.SnapshotID, Detail: fmt.Sprintf("%s holds %d rows, its manifest says %d", f.Path, n, f.Rows)})
 		}
 		c.report.Rows += n
 	}
@@ -190,14 +190,14 @@ func (c *checker) produced(r row) (string, bool) {
 }
 
 // known checks a row against its record, and reports whether there is one.
-func (c *checker) known(s *table.Snapshot, f dataFile, r row) bool {
+func (c *checker) known(s *table.Snapshot, f File, r row) bool {
 	want, is := c.produced(r)
 	switch {
 	case !is:
-		c.once(Finding{Kind: Foreign, Partition: r.part, Position: r.off, Snapshot: s.SnapshotID, Detail: "in " + f.path})
+		c.once(Finding{Kind: Foreign, Partition: r.part, Position: r.off, Snapshot: s.SnapshotID, Detail: "in " + f.Path})
 	case r.payload != want:
 		c.once(Finding{Kind: Altered, Partition: r.part, Position: r.off, Snapshot: s.SnapshotID,
-			Detail: fmt.Sprintf("holds %.80q, was %.80q, in %s", r.payload, want, f.path)})
+			Detail: fmt.Sprintf("holds %.80q, was %.80q, in %s", r.payload, want, f.Path)})
 	}
 	return is
 }

@@ -10,7 +10,7 @@
 //
 // A row says of which record it is: the columns part (int), off (long) and payload (string); others are not looked at. Where
 // the topologies stand is read from the snapshots' summaries. The checker knows floe by its formats alone and shares no code
-// with it.
+// with it; manifest lists and manifests it reads by itself, too, and not with the library that floe writes them by.
 //
 // # What it holds
 //

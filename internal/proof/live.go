@@ -6,38 +6,27 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 )
 
-// dataFile is a data file as a manifest names it.
-type dataFile struct {
-	path        string
-	rows, bytes int64
-}
-
-// live is which files the snapshot at hand names. Each manifest is read once.
+// live is which files the snapshot at hand names. A manifest is read when a snapshot lists it and the one before did not.
 type live struct {
-	manifests map[string]manifest
+	// list are the snapshot's manifests, in their order.
+	list      []string
+	manifests map[string]*manifest
 	cache     *Cache // nil for none
 }
 
 // manifest is one that a snapshot lists, mostly once.
 type manifest struct {
-	files []named
+	files []File
 	times int
-}
-
-// named is a file in a manifest.
-type named struct {
-	dataFile
-	deletes bool
 }
 
 // delta is what a snapshot changed.
 type delta struct {
-	added, removed []dataFile
+	added, removed []File
 	// deletes are files of row-level deletes that it added.
 	deletes []string
 	// gone are manifests, or the manifest list, that are not there.
@@ -46,91 +35,89 @@ type delta struct {
 	unknown bool
 }
 
-func newLive(c *Cache) *live { return &live{manifests: map[string]manifest{}, cache: c} }
+func newLive(c *Cache) *live { return &live{manifests: map[string]*manifest{}, cache: c} }
 
 // move goes on to the next snapshot. An error is the storage's.
 func (l *live) move(fio iceio.IO, s *table.Snapshot) (delta, error) {
-	list, err := l.list(fio, s)
+	list, err := cached(l.cache, fio, s.ManifestList, func() ([]string, error) { return Manifests(fio, s) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return delta{gone: []string{s.ManifestList}, unknown: true}, nil
 	}
 	if err != nil {
 		return delta{}, err
 	}
+	times := map[string]int{}
+	before, after := differing(l.list, list)
+	for _, path := range after {
+		times[path]++
+	}
+	for _, path := range before {
+		times[path]--
+	}
+	l.list = list
 	var d delta
-	next := make(map[string]manifest, len(list))
-	for _, m := range list {
-		path := m.FilePath()
-		now, seen := next[path]
-		if !seen {
-			now.files = l.manifests[path].files
+	count := map[File]int{}
+	for _, path := range slices.Sorted(maps.Keys(times)) {
+		if times[path] == 0 {
+			continue // it has another place in the list
 		}
-		if now.times++; !seen && l.manifests[path].times == 0 {
-			if now.files, err = l.read(fio, m); errors.Is(err, fs.ErrNotExist) {
-				d.gone = append(d.gone, path)
-			} else if err != nil {
-				return delta{}, err
-			}
+		m, err := l.manifest(fio, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			d.gone = append(d.gone, path)
+		} else if err != nil {
+			return delta{}, err
 		}
-		next[path] = now
-	}
-	count := map[named]int{}
-	for path, m := range next {
-		if n := m.times - l.manifests[path].times; n != 0 {
-			for _, f := range m.files {
-				count[f] += n
-			}
+		for _, f := range m.files {
+			count[f] += times[path]
+		}
+		if m.times += times[path]; m.times == 0 {
+			delete(l.manifests, path)
 		}
 	}
-	for path, m := range l.manifests {
-		if next[path].times == 0 {
-			for _, f := range m.files {
-				count[f] -= m.times
-			}
-		}
-	}
-	l.manifests = next
 	d.sort(count)
 	return d, nil
 }
 
+// differing leaves out what two lists have in common at their beginnings and at their ends: a list is as long as the history,
+// and differs in a few manifests from the one before.
+func differing(a, b []string) (restA, restB []string) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
+
+// manifest gives one that is listed, or reads it. Of one that is not there there are no files.
+func (l *live) manifest(fio iceio.IO, path string) (m *manifest, err error) {
+	if m = l.manifests[path]; m == nil {
+		m = &manifest{}
+		l.manifests[path] = m
+		m.files, err = cached(l.cache, fio, path, func() ([]File, error) { return Files(fio, path) })
+	}
+	return m, err
+}
+
 // sort takes the difference apart, in the order of paths.
-func (d *delta) sort(count map[named]int) {
-	files := slices.SortedFunc(maps.Keys(count), func(a, b named) int {
-		if a.path < b.path {
+func (d *delta) sort(count map[File]int) {
+	files := slices.SortedFunc(maps.Keys(count), func(a, b File) int {
+		if a.Path < b.Path {
 			return -1
 		}
 		return 1
 	})
 	for _, f := range files {
 		for n := count[f]; n > 0; n-- {
-			if f.deletes {
-				d.deletes = append(d.deletes, f.path)
+			if f.Deletes {
+				d.deletes = append(d.deletes, f.Path)
 			} else {
-				d.added = append(d.added, f.dataFile)
+				d.added = append(d.added, f)
 			}
 		}
-		for n := count[f]; n < 0 && !f.deletes; n++ {
-			d.removed = append(d.removed, f.dataFile)
+		for n := count[f]; n < 0 && !f.Deletes; n++ {
+			d.removed = append(d.removed, f)
 		}
 	}
-}
-
-// list gives a snapshot's manifests.
-func (l *live) list(fio iceio.IO, s *table.Snapshot) ([]iceberg.ManifestFile, error) {
-	return cached(l.cache, fio, s.ManifestList, func() ([]iceberg.ManifestFile, error) { return s.Manifests(fio) })
-}
-
-// read gives the files that a manifest says are there.
-func (l *live) read(fio iceio.IO, m iceberg.ManifestFile) ([]named, error) {
-	return cached(l.cache, fio, m.FilePath(), func() (out []named, err error) {
-		for e, err := range m.Entries(fio, true) {
-			if err != nil {
-				return nil, err
-			}
-			f := e.DataFile()
-			out = append(out, named{dataFile{f.FilePath(), f.Count(), f.FileSizeBytes()}, f.ContentType() != iceberg.EntryContentData})
-		}
-		return out, nil
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	iceio "github.com/apache/iceberg-go/io"
@@ -197,13 +196,8 @@ func (c *checker) before(s *table.Snapshot) (string, bool, error) {
 	return "", false, nil
 }
 
-func readMetadata(fio iceio.IO, path string) (_ table.Metadata, err error) {
-	f, err := fio.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(f)
+func readMetadata(fio iceio.IO, path string) (table.Metadata, error) {
+	b, err := readAll(fio, path)
 	if err != nil {
 		return nil, err
 	}

@@ -42,27 +42,27 @@ const wholeFile = 64 << 20
 
 // readFile calls f for each row of a data file and counts them. An error is an errDangling where the file is not there or
 // can't be read as what it should be, otherwise the storage's.
-func (c *checker) readFile(ctx context.Context, df dataFile, f func(row)) (n int64, err error) {
-	h, err := c.fio.Open(df.path)
+func (c *checker) readFile(ctx context.Context, df File, f func(row)) (n int64, err error) {
+	h, err := c.fio.Open(df.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, errDangling{fmt.Errorf("%s is not there", df.path)}
+		return 0, errDangling{fmt.Errorf("%s is not there", df.Path)}
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if info, err := h.Stat(); err == nil && info.Size() != df.bytes {
-		return 0, errDangling{fmt.Errorf("%s has %d bytes, its manifest says %d", df.path, info.Size(), df.bytes)}
+	if info, err := h.Stat(); err == nil && info.Size() != df.Bytes {
+		return 0, errDangling{fmt.Errorf("%s has %d bytes, its manifest says %d", df.Path, info.Size(), df.Bytes)}
 	}
 	if c.o.Cache == nil {
 		return c.columns.read(ctx, h, df, f)
 	}
-	rows, ok := c.o.Cache.get(df.path).([]row)
+	rows, ok := c.o.Cache.get(df.Path).([]row)
 	if !ok {
 		if _, err = c.columns.read(ctx, h, df, func(r row) { rows = append(rows, r) }); err != nil {
 			return 0, err
 		}
-		c.o.Cache.put(df.path, rows)
+		c.o.Cache.put(df.Path, rows)
 	}
 	for _, r := range rows {
 		f(r)
@@ -89,18 +89,18 @@ type seekable interface {
 	io.ReadSeeker
 }
 
-func (cs columns) read(ctx context.Context, h seekable, df dataFile, f func(row)) (int64, error) {
-	if df.bytes <= wholeFile {
+func (cs columns) read(ctx context.Context, h seekable, df File, f func(row)) (int64, error) {
+	if df.Bytes <= wholeFile {
 		b, err := io.ReadAll(h)
 		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", df.path, err)
+			return 0, fmt.Errorf("read %s: %w", df.Path, err)
 		}
 		h = bytes.NewReader(b)
 	}
 	h = struct{ seekable }{h} // the Parquet reader would close what can be closed
 	n, err := cs.parse(ctx, h, f)
 	if err != nil && ctx.Err() == nil {
-		err = errDangling{fmt.Errorf("read %s: %w", df.path, err)}
+		err = errDangling{fmt.Errorf("read %s: %w", df.Path, err)}
 	}
 	return n, err
 }
