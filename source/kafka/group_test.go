@@ -80,6 +80,7 @@ func (o *owners) total() int {
 }
 
 func TestTwoMembersShareThePartitions(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	k := kafkatest.Start(t, kafkatest.Options{Brokers: 2})
 	k.CreateTopic("topic", 4)
 	for id := range int32(4) {
@@ -119,6 +120,7 @@ func TestTwoMembersShareThePartitions(t *testing.T) {
 }
 
 func TestSlowRevokedKeepsTheMembership(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	k := kafkatest.Start(t, kafkatest.Options{})
 	k.CreateTopic("topic", 2)
 	o := newOwners()

@@ -73,6 +73,7 @@ func edits(f func(n int, p *kmsg.FetchResponseTopicPartition)) func(kafkatest.Me
 
 // TestResetsInTheMiddleOfAFetchAnswer cuts fetch answers at many places; each time the rest is read again.
 func TestResetsInTheMiddleOfAFetchAnswer(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	l := newLinked(t, 2, nil)
 	var cut atomic.Int64 // where the next answer with records is cut; -1 for nowhere
 	cut.Store(-1)
@@ -113,6 +114,7 @@ func TestResetsInTheMiddleOfAFetchAnswer(t *testing.T) {
 // TestEveryAnswerIsLost resets the connection in the middle of the first answers to each kind of request, also those of the
 // group, and then all connections at once.
 func TestEveryAnswerIsLost(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	l := newLinked(t, 2, func(c *kafka.Config) { c.SessionTimeout, c.RebalanceTimeout = time.Second, time.Second })
 	want := []kmsg.Key{kmsg.ApiVersions, kmsg.Fetch, kmsg.Metadata, kmsg.ListOffsets, kmsg.FindCoordinator, kmsg.JoinGroup,
 		kmsg.SyncGroup, kmsg.Heartbeat, kmsg.OffsetFetch, kmsg.OffsetCommit}
@@ -151,6 +153,7 @@ func TestEveryAnswerIsLost(t *testing.T) {
 
 // TestSilenceInOneDirection lets answers, then requests, vanish while the connection stays open.
 func TestSilenceInOneDirection(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for _, answer := range []bool{true, false} {
 		t.Run(fmt.Sprintf("answers=%v", answer), func(t *testing.T) {
 			l := newLinked(t, 1, func(c *kafka.Config) { c.RequestTimeout = 200 * time.Millisecond })

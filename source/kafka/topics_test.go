@@ -137,6 +137,7 @@ func TestLeaderMoves(t *testing.T) {
 }
 
 func TestCoordinatorMovesAndRefusals(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	k := kafkatest.Start(t, kafkatest.Options{Brokers: 3})
 	k.CreateTopic("topic", 2)
 	k.Fault(

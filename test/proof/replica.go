@@ -140,7 +140,8 @@ func (p *process) hasEnded(d time.Duration) bool {
 	}
 }
 
-// look is how often a sign of life is looked for.
+// look is how often a sign of life is looked for. That a process has committed is in its /metrics alone, which answer at once:
+// where another process is, nothing is left but to ask again.
 const look = 20 * time.Millisecond
 
 // await waits for a sign of life, at most d. It is false when the time is over, the process or ctx has ended.
