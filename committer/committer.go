@@ -55,11 +55,12 @@ type Config struct {
 	// costs safety: when other engines' commits and expiry have removed every snapshot of floe while it did not run, a
 	// person must say where to go on.
 	NoProperty bool
-	// ExpireSnapshots has every sixteenth append take the branch's old snapshots off the table, in the same commit: those
+	// ExpireEvery is from how many appends one takes the branch's old snapshots off the table, in the same commit: those
 	// that the table's properties history.expire.max-snapshot-age-ms (default 5 days) and min-snapshots-to-keep (1), or the
 	// branch's own settings, let go. Never what another branch or a tag leads to, nothing where gc.enabled is false, nothing
 	// whose removal would leave a data file without a snapshot, and no data file is deleted. The loader must be a Rider.
-	ExpireSnapshots bool
+	// Zero: none does.
+	ExpireEvery int
 	// MaxPending bounds the descriptors that wait beside the group being committed: Submit blocks beyond it. Default 64.
 	MaxPending int
 	// Logger's default is slog.Default().
@@ -169,8 +170,8 @@ func New(cfg Config, l Loader, log Log) (*Committer, error) {
 	if l == nil {
 		return nil, errors.New("committer: a Loader is needed")
 	}
-	if _, ok := l.(Rider); !ok && cfg.ExpireSnapshots {
-		return nil, fmt.Errorf("committer: ExpireSnapshots needs a Loader that is a Rider; %T is none", l)
+	if _, ok := l.(Rider); !ok && cfg.ExpireEvery > 0 {
+		return nil, fmt.Errorf("committer: ExpireEvery needs a Loader that is a Rider; %T is none", l)
 	}
 	cfg.setDefaults()
 	c := &Committer{

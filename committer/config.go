@@ -31,7 +31,7 @@ func (c *Config) Validate() error {
 	for _, n := range []struct {
 		name string
 		v    int
-	}{{"MaxDataFiles", c.MaxDataFiles}, {"MaxPending", c.MaxPending}, {"Task", c.Task}} {
+	}{{"MaxDataFiles", c.MaxDataFiles}, {"MaxPending", c.MaxPending}, {"Task", c.Task}, {"ExpireEvery", c.ExpireEvery}} {
 		if n.v < 0 {
 			return fmt.Errorf("committer: %s is %d: it can't be negative", n.name, n.v)
 		}

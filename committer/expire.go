@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -11,14 +12,10 @@ import (
 	"github.com/stormfloe/floe/internal/tableio"
 )
 
-const (
-	// expireEvery is how many appends lie between two that take old snapshots off the table.
-	expireEvery = 16
-	// expireMost is how many one append takes off: the list of each is deleted while the next commit waits.
-	expireMost = 256
-)
+// expireMost is how many snapshots one append takes off: the list of each is deleted while the next commit waits.
+const expireMost = 256
 
-// Rider is a Loader whose tables can send more in a commit than their transaction holds. Config.ExpireSnapshots needs one:
+// Rider is a Loader whose tables can send more in a commit than their transaction holds. Config.ExpireEvery needs one:
 // iceberg-go removes the snapshots of its own choice alone, those that positions need among them.
 type Rider interface {
 	Loader
@@ -35,10 +32,10 @@ type expiry struct {
 // expireDue gives the snapshots that this append takes off the table, where it is time for it. It is asked by one who holds
 // the turn.
 func (c *Committer) expireDue(tbl *table.Table) expiry {
-	if _, ok := c.loader.(Rider); !ok || !c.cfg.ExpireSnapshots || c.keepSnapshots {
+	if c.cfg.ExpireEvery == 0 || c.keepSnapshots {
 		return expiry{}
 	}
-	if c.unexpired++; c.unexpired < expireEvery {
+	if c.unexpired++; c.unexpired < c.cfg.ExpireEvery {
 		return expiry{}
 	}
 	c.unexpired = 0
@@ -52,9 +49,10 @@ func (c *Committer) expireDue(tbl *table.Table) expiry {
 //   - what another branch or a tag leads to: positions of other branches are found on their lines;
 //   - what no branch leads to: a snapshot that was rolled back tells whose files may not be used again;
 //   - the snapshot before one that did more than append: it alone still holds the files that this one took out, and who
-//     removes it has to delete those too. Otherwise no data file loses its last snapshot. What is newer is left alone as
-//     well, so that the line has no gap: to an expiry that deletes files, a snapshot below a gap looks like one that was
-//     rolled back, and the files it added, which the table still uses, like rubbish.
+//     removes it has to delete those too. Otherwise no data file loses its last snapshot;
+//   - a snapshot that was cherry-picked from one that is still there: it alone tells that the other's files are in use;
+//   - what is newer than one of the last two, so that the line has no gap: to an expiry that deletes files, a snapshot below
+//     a gap looks like one that was rolled back, and the files it added, which the table still uses, like rubbish.
 //
 // The references are required to be where they were seen, as a catalog drops a reference whose snapshot is removed.
 func expirable(m table.Metadata, branch string, now time.Time) expiry {
@@ -98,7 +96,7 @@ func expirable(m table.Metadata, branch string, now time.Time) expiry {
 	for kept < len(own) && (kept < max(least, 1) || now.UnixMilli()-own[kept].TimestampMs <= max(age, 0)) {
 		kept++
 	}
-	for i := len(own) - 1; i >= kept && appended(own[i-1]) && len(out.ids) < expireMost; i-- {
+	for i := len(own) - 1; i >= kept && appended(own[i-1]) && !picked(own[i], snapshots) && len(out.ids) < expireMost; i-- {
 		if !needed[own[i].SnapshotID] {
 			out.ids = append(out.ids, own[i].SnapshotID)
 		}
@@ -111,6 +109,15 @@ func expirable(m table.Metadata, branch string, now time.Time) expiry {
 
 func appended(s table.Snapshot) bool {
 	return s.Summary != nil && s.Summary.Operation == table.OpAppend
+}
+
+func picked(s table.Snapshot, retained map[int64]table.Snapshot) bool {
+	if s.Summary == nil {
+		return false
+	}
+	id, err := strconv.ParseInt(s.Summary.Properties[keyPickedFrom], 10, 64)
+	_, there := retained[id]
+	return err == nil && there
 }
 
 func orElse[T any](p *T, v T) T {

@@ -3,6 +3,7 @@ package committer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -31,6 +32,9 @@ func (r riding) CommitTable(ctx context.Context, id table.Identifier, reqs []tab
 	return r.memCat.CommitTable(ctx, id, slices.Concat(reqs, r.reqs), slices.Concat(ups, r.ups))
 }
 
+// every is how many appends there are to an expiry.
+const every = 16
+
 // inAWeek is a clock by which everything that the table holds is old.
 func inAWeek() time.Time { return time.Now().Add(7 * 24 * time.Hour) }
 
@@ -45,9 +49,9 @@ func (w *world) snapshots() (ids []int64) {
 // TestOldSnapshotsLeaveTheTableWithAnAppend follows a table over several expiries: no commit of their own, no row and no
 // position lost, and the lists of what is gone are gone.
 func TestOldSnapshotsLeaveTheTableWithAnAppend(t *testing.T) {
-	const n = 3*expireEvery + 5
+	const n = 3*every + 5
 	w := newWorld(t, iceberg.Properties{table.MinSnapshotsToKeepKey: "3"})
-	r := w.start(Config{ExpireSnapshots: true, Now: inAWeek}, newLog())
+	r := w.start(Config{ExpireEvery: every, Now: inAWeek}, newLog())
 	lists := map[string]bool{}
 	for i := range source.Position(n) {
 		w.want(r.submit("w", 1, w.batch("a", rng(0, i, i+1))), Landed)
@@ -82,10 +86,10 @@ func TestOldSnapshotsLeaveTheTableWithAnAppend(t *testing.T) {
 func TestSnapshotsAreKeptUnlessItIsSwitchedOn(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.start(Config{Now: inAWeek}, nil)
-	for i := range source.Position(expireEvery + 1) {
+	for i := range source.Position(every + 1) {
 		w.want(r.submit("w", 1, w.batch("a", rng(0, i, i+1))), Landed)
 	}
-	if got := len(w.snapshots()); got != expireEvery+2 {
+	if got := len(w.snapshots()); got != every+2 {
 		t.Errorf("%d snapshots are left", got)
 	}
 }
@@ -124,6 +128,12 @@ func TestWhatMayExpire(t *testing.T) {
 		"what was rolled back": {after: 5, want: []int{0, 1, 5, 6, 7, 8}, do: func(w *world, at []int64) {
 			w.apply(ref("main", at[1], table.BranchRef)) // 2 to 4 are another line's
 			w.foreign()
+		}},
+		"what was cherry-picked": {after: 5, want: []int{0, 1}, do: func(w *world, at []int64) {
+			w.apply(ref("main", at[1], table.BranchRef))
+			w.update(func(tx *table.Transaction) error {
+				return tx.AddFiles(context.Background(), nil, iceberg.Properties{keyPickedFrom: fmt.Sprint(at[3])}, true)
+			})
 		}},
 		"what was written anew": {after: 5, want: []int{0, 1, 2, 3}, do: func(w *world, _ []int64) {
 			w.update(func(tx *table.Transaction) error {
@@ -185,9 +195,9 @@ func TestAnExpiryThatTheCatalogRefusesIsGivenUp(t *testing.T) {
 		}
 		return apply()
 	})
-	r := w.start(Config{ExpireSnapshots: true, Now: inAWeek}, newLog())
+	r := w.start(Config{ExpireEvery: every, Now: inAWeek}, newLog())
 	life, reread := uint64(1), 0
-	for i := source.Position(0); i < 3*expireEvery; {
+	for i := source.Position(0); i < 3*every; {
 		switch o := <-r.submit("w", life, w.batch("a", rng(0, i, i+1))); o.Verdict {
 		case Landed:
 			i++
@@ -198,18 +208,18 @@ func TestAnExpiryThatTheCatalogRefusesIsGivenUp(t *testing.T) {
 			t.Fatalf("%+v", o)
 		}
 	}
-	if got := len(w.snapshots()); reread != 1 || got != 3*expireEvery+1 {
+	if got := len(w.snapshots()); reread != 1 || got != 3*every+1 {
 		t.Errorf("refused %d times, %d snapshots", reread, got)
 	}
-	w.once("a", 0, 3*expireEvery)
+	w.once("a", 0, 3*every)
 }
 
 // TestATagThatMovesMeanwhileIsNotLost: the request that takes its snapshot off the table was made before it.
 func TestATagThatMovesMeanwhileIsNotLost(t *testing.T) {
 	w := newWorld(t, nil)
-	r := w.start(Config{ExpireSnapshots: true, Now: inAWeek}, newLog())
+	r := w.start(Config{ExpireEvery: every, Now: inAWeek}, newLog())
 	var first int64
-	for i := range source.Position(2 * expireEvery) {
+	for i := range source.Position(2 * every) {
 		if i == 1 {
 			first = w.snapshots()[0]
 			w.apply(table.NewSetSnapshotRefUpdate("v1", w.table().CurrentSnapshot().SnapshotID, table.TagRef, -1, -1, -1))
@@ -227,12 +237,12 @@ func TestATagThatMovesMeanwhileIsNotLost(t *testing.T) {
 	if first != 0 || s == nil || s.ParentSnapshotID != nil {
 		t.Errorf("the tag leads to %v", s)
 	}
-	w.once("a", 0, 2*expireEvery)
+	w.once("a", 0, 2*every)
 }
 
 func TestExpiryNeedsARider(t *testing.T) {
 	w := newWorld(t, nil)
-	_, err := New(Config{Topology: "a", ExpireSnapshots: true}, w.cat, nil)
+	_, err := New(Config{Topology: "a", ExpireEvery: every}, w.cat, nil)
 	if err == nil || !strings.Contains(err.Error(), "Rider") {
 		t.Errorf("got %v", err)
 	}

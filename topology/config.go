@@ -83,9 +83,9 @@ type CommitterConfig struct {
 	WALNamespace string
 	// Branch is committed to. Default "main".
 	Branch string
-	// ExpireSnapshots has every sixteenth append take those snapshots off the table that its own properties let go: see
-	// committer.Config. Table must be a committer.Rider, as LoadFrom's is.
-	ExpireSnapshots bool
+	// ExpireEvery is from how many appends one takes those snapshots off the table that its own properties let go: see
+	// committer.Config. Zero: none does. Otherwise Table must be a committer.Rider, as LoadFrom's is.
+	ExpireEvery int
 	// CheckInterval is how often the table's positions are compared with what was committed, so that a table that was
 	// rolled back is noticed on a quiet stream too. Default 30 s.
 	CheckInterval time.Duration
@@ -136,7 +136,7 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("topology: no mapper is set")
 	case c.Table == nil:
 		return fmt.Errorf("topology: no table is set")
-	case c.Committer.ExpireSnapshots && !isRider(c.Table):
+	case c.Committer.ExpireEvery > 0 && !isRider(c.Table):
 		return fmt.Errorf("topology: expiring snapshots needs a table that is a committer.Rider, as LoadFrom's is; %T is none", c.Table)
 	case c.UntilCaughtUp && !c.Source.Traits().Replayable:
 		return fmt.Errorf("topology: until caught up needs a source with positions; %s has none", c.Source.Traits().Name)
@@ -169,6 +169,7 @@ func (c *Config) validateNumbers() error {
 		{"writer seal bytes", c.Writer.SealBytes},
 		{"writer max open files", int64(c.Writer.MaxOpenFiles)},
 		{"committer max data files", int64(c.Committer.MaxDataFiles)},
+		{"committer expire every", int64(c.Committer.ExpireEvery)},
 		{"committer empty interval", int64(c.Committer.EmptyInterval)},
 		{"committer grace", int64(c.Committer.Grace)},
 		{"committer attempt timeout", int64(c.Committer.AttemptTimeout)},

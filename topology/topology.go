@@ -179,7 +179,7 @@ func (c *Config) committer(i int) committer.Config {
 		MaxBackoff:     c.Committer.MaxBackoff,
 		Logger:         c.Logger,
 
-		ExpireSnapshots: c.Committer.ExpireSnapshots,
+		ExpireEvery: c.Committer.ExpireEvery,
 	}
 	if c.OneStage {
 		cc.Component, cc.Task, cc.Interval = "sink", i, 0

@@ -89,8 +89,7 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 			MaxDataFiles: c.MaxDataFiles,
 			WALNamespace: c.WALNamespace,
 			Branch:       c.Branch,
-
-			ExpireSnapshots: c.ExpireSnapshots,
+			ExpireEvery:  expireEvery(c.ExpireSnapshots),
 		},
 		Memory:          int64(p.cfg.Memory),
 		StartupTimeout:  p.cfg.StartupTimeout,
@@ -103,6 +102,15 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 		return nil, &configError{p.cfg.File(), err}
 	}
 	return t, nil
+}
+
+// expireEvery is from how many appends one takes old snapshots off the table: few enough that the table stays small, and so many
+// that what looking for them costs is nothing beside them.
+func expireEvery(on bool) int {
+	if on {
+		return 16
+	}
+	return 0
 }
 
 // orNone turns the configuration's 0 into the library's negative: its zero stands for the default.

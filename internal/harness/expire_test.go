@@ -23,7 +23,7 @@ func TestCrashWhileSnapshotsExpire(t *testing.T) {
 	live := func(t *testing.T, w *harness.World, plan *fault.Plan) error {
 		cfg := v.apply(w.Config(plan))
 		cfg.Committer.Interval, cfg.Committer.MaxDataFiles = time.Millisecond, 1 // many small commits
-		cfg.Committer.ExpireSnapshots = true
+		cfg.Committer.ExpireEvery = 16
 		return w.Live(t, cfg, plan)
 	}
 	// passing lets time pass between commits, and ends a life at step k.
