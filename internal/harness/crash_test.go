@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // a life's garbage is small and short-lived, and there are hundreds of lives
+	debug.SetGCPercent(400)       // a life's garbage is small and short-lived, and there are hundreds of lives
 	debug.SetMemoryLimit(1 << 30) // a long one keeps all its metadata files
 	goleak.VerifyTestMain(m)
 }
