@@ -143,7 +143,7 @@ var broken = []struct {
 			return JudgeGroup(zero, bs, usable)
 		}
 	}, atEnd, "was to start behind it"},
-	{"the parts of a group are committed apart", func(r *rules) { r.joined = false }, apart, "acked and was never visible"},
+	{"the parts of a group are committed apart", func(r *rules) { r.joined = false }, apart, "lost below position"},
 	{"entries are adopted without a look", func(r *rules) { r.looking = false }, inCrash, "2 times"},
 	{"files are used again whose commit was rolled back", func(r *rules) {
 		sighting(r, func(s *Sight) { s.Off, s.Hidden = false, false })

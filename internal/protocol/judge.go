@@ -70,7 +70,8 @@ type Batch struct {
 }
 
 // JudgeGroup gives the fates of batches in order, each on the positions that those before it leave, and the positions
-// that committing them leaves. After one that is read again, all later ones of its owner are too: the writer starts over
+// that committing them leaves. A batch that only those before it would make AlreadyThere is read again: it may be
+// acknowledged when they have landed, and they may never. After one that is read again, all later ones of its owner are too: the writer starts over
 // from the table's positions, so that they will come once more. usable is asked of batches that may be committed by their
 // ranges; where it says no, the batch is read again; nil means that all are. at is not changed.
 func JudgeGroup(at Positions, batches []Batch, usable func(i int) bool) ([]Fate, Positions) {
@@ -82,6 +83,9 @@ func JudgeGroup(at Positions, batches []Batch, usable func(i int) bool) ([]Fate,
 	forgotten := map[Owner]bool{}
 	for i, b := range batches {
 		fates[i] = Judge(after, b.Ranges)
+		if fates[i] == AlreadyThere && Judge(at, b.Ranges) != AlreadyThere {
+			fates[i] = Reread
+		}
 		if forgotten[b.Owner] || fates[i] == Commit && usable != nil && !usable(i) {
 			fates[i] = Reread
 		}

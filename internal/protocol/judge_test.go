@@ -63,7 +63,10 @@ func TestJudgeGroupInOrderOnWhatTheOnesBeforeLeave(t *testing.T) {
 	}{
 		{"they join up", []Batch{{rs(r(0, 0, 5)), w}, {rs(r(0, 5, 9)), w}}, nil, []Fate{Commit, Commit}, 9},
 		{"the wrong way round", []Batch{{rs(r(0, 5, 9)), Owner{}}, {rs(r(0, 0, 5)), Owner{}}}, nil, []Fate{Reread, Commit}, 5},
-		{"twice the same: the second is there", []Batch{{rs(r(0, 0, 5)), w}, {rs(r(0, 0, 5)), w}}, nil, []Fate{Commit, AlreadyThere}, 5},
+		{"twice the same: the second is there when the first has landed, and not before",
+			[]Batch{{rs(r(0, 0, 5)), w}, {rs(r(0, 0, 5)), w}}, nil, []Fate{Commit, Reread}, 5},
+		{"one that the table holds is there, whatever comes before it",
+			[]Batch{{rs(r(1, 0, 5)), w}, {rs(source.Range{Partition: mPart(0), From: -3, To: 0}), w}}, nil, []Fate{Commit, AlreadyThere}, 0},
 		{"behind one that is read again comes nothing of its owner",
 			[]Batch{{rs(r(0, 3, 5)), w}, {rs(r(1, 0, 5)), w}, {rs(r(1, 0, 5)), Owner{"writer/1", 1}}}, nil,
 			[]Fate{Reread, Reread, Commit}, 0},
