@@ -50,3 +50,29 @@ func TestWALIsSettledWhileACommitIsRolledBackAndExpires(t *testing.T) {
 		{Produce, 0, 11}, {Pass, 0, 126}, {AddColumn, 1, 0}, {Pass, 0, 121}, {OldProperty, 2, 2},
 	}})
 }
+
+// Found by a seed: an expiry went past a compaction's snapshot, and what stayed below looked rolled back to another engine's,
+// which then deleted a file that is in use.
+func TestAnExpiryLeavesNoGap(t *testing.T) {
+	replay(t, Schedule{Seed: 1, Partitions: 1, Expiring: true, Events: []Event{
+		{Produce, 0, 14}, {Start, 0, 0}, {Pass, 0, 900}, {Replace, 0, 0}, {Produce, 1, 13}, {Pass, 0, 15268}, {Expire, 1, 0},
+	}})
+}
+
+// Found by a seed: an expiry took off the snapshot that alone told of a cherry-pick, and another engine's deleted the files of the
+// one it was picked from.
+func TestAnExpiryKeepsWhatWasPicked(t *testing.T) {
+	replay(t, Schedule{Seed: 169426119860543, Partitions: 1, Expiring: true, Events: []Event{
+		{Produce, 0, 14}, {Start, 0, 0}, {Pass, 0, 355}, {Rollback, 0, 1}, {CherryPick, 0, 0}, {Answer, 0, 0},
+		{Pass, 0, 1000}, {Produce, 0, 14}, {Pass, 0, 5000}, {Expire, 0, 0},
+	}})
+}
+
+// Found by a seed: a batch from before a rewind and one from after it came into one group, as the branch was set forward again. The
+// second was acknowledged before the first, which covers it, had landed.
+func TestNothingIsAcknowledgedForAGroupThatHasNotLanded(t *testing.T) {
+	replay(t, Schedule{Seed: 210862679259223, Partitions: 3, Events: []Event{
+		{Start, 2, 7}, {Pass, 0, 475}, {Produce, 0, 4}, {Pass, 0, 1478}, {Produce, 0, 9}, {Rollback, 0, 1},
+		{Pass, 0, 63}, {CherryPick, 0, 0}, {Answer, 0, 0},
+	}})
+}

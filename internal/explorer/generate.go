@@ -19,7 +19,7 @@ func Generate(seed uint64) Schedule {
 	r := rand.New(rand.NewPCG(seed, 0x666c6f65))
 	s := Schedule{
 		Seed: seed, Partitions: 1 + r.IntN(3), ByRegion: r.IntN(3) == 0, Copy: r.IntN(4) == 0,
-		Foreign: r.IntN(4) == 0, Conflicts: r.IntN(2) == 0,
+		Foreign: r.IntN(4) == 0, Conflicts: r.IntN(2) == 0, Expiring: r.IntN(3) == 0,
 	}
 	s.Events = append(s.Events, Event{Produce, 0, 4 + r.IntN(16)}, Event{Start, 0, r.IntN(len(shapes))})
 	if r.IntN(2) == 0 {

@@ -117,6 +117,9 @@ func (x *explorer) newLife(i int, topo string, s shape) *life {
 		Interval: s.interval, EmptyInterval: 300 * time.Millisecond, Grace: grace, AttemptTimeout: 5 * time.Second,
 		MaxBackoff: 200 * time.Millisecond, CheckInterval: 2 * time.Second,
 	}
+	if x.s.Expiring {
+		cfg.Committer.ExpireEvery = 1
+	}
 	cfg.ShutdownTimeout = 10 * time.Second
 	cfg.Instance = fmt.Sprintf("%d-%d", i, len(x.all))
 	cfg.UntilCaughtUp = i == slots

@@ -118,7 +118,9 @@ type Schedule struct {
 	Foreign bool
 	// Conflicts makes the catalog's refusals those of a REST server instead of an SQL catalog's bare text.
 	Conflicts bool
-	Events    []Event
+	// Expiring has each append of floe take off the table what may go: all but two snapshots.
+	Expiring bool
+	Events   []Event
 }
 
 // String is a literal of it, for a named test.
@@ -128,7 +130,7 @@ func (s Schedule) String() string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"ByRegion", s.ByRegion}, {"Copy", s.Copy}, {"Foreign", s.Foreign}, {"Conflicts", s.Conflicts}} {
+	}{{"ByRegion", s.ByRegion}, {"Copy", s.Copy}, {"Foreign", s.Foreign}, {"Conflicts", s.Conflicts}, {"Expiring", s.Expiring}} {
 		if f.on {
 			fmt.Fprintf(&b, ", %s: true", f.name)
 		}

@@ -80,6 +80,7 @@ func (k *shrinker) simplify() {
 		func(s *Schedule) { s.Copy = false },
 		func(s *Schedule) { s.Foreign = false },
 		func(s *Schedule) { s.Conflicts = false },
+		func(s *Schedule) { s.Expiring = false },
 		func(s *Schedule) { s.Partitions = 1 },
 	} {
 		s := k.best

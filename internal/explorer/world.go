@@ -90,6 +90,9 @@ func (x *explorer) build(t testing.TB) error {
 		props["commit.retry.num-retries"], props["commit.retry.min-wait-ms"] = "3", "1"
 		props["commit.retry.max-wait-ms"] = "5"
 	}
+	if x.s.Expiring {
+		props[table.MaxSnapshotAgeMsKey], props[table.MinSnapshotsToKeepKey] = "0", "2"
+	}
 	shape := harness.Shape{Partitions: x.s.Partitions, Properties: props}
 	if x.s.ByRegion {
 		shape.PartitionBy = []string{"region"}
