@@ -95,10 +95,10 @@ func TestFailuresOfTheStorage(t *testing.T) {
 				plain, _ := newTable(t, sc, specOf(t, sc, "user_id bucket[20]"), nil)
 				tbl, faults := onFaults(t, plain, op, n)
 				task := newTask(t, tbl, func(c *Config) {
-					c.MaxBufferedBytes = 2 << 20
+					c.MaxBufferedBytes = 1 << 20
 					c.GroupBy, c.Parallel = []string{"user_id"}, parallel
 				})
-				err := writeAndSeal(t, task, 60000)
+				err := writeAndSeal(t, task, 30000)
 				if !errors.Is(err, errFault) || !strings.Contains(err.Error(), op) || !strings.Contains(err.Error(), ".parquet") {
 					t.Errorf("%d encoders, %s %d: error %v, want one that names the operation and the path", parallel, op, n, err)
 				}
@@ -116,7 +116,7 @@ func TestFailuresOfTheStorage(t *testing.T) {
 					t.Errorf("%d encoders, %s: files left over: %v", parallel, op, left)
 				}
 				// After the fault has passed, the same records are written once.
-				if err := writeAndSeal(t, task, 60000); err != nil {
+				if err := writeAndSeal(t, task, 30000); err != nil {
 					t.Errorf("%d encoders, %s: after the discard: %v", parallel, op, err)
 				}
 				seen := map[string]bool{}

@@ -108,8 +108,8 @@ func TestEveryTypeComesBack(t *testing.T) {
 			task := newTask(t, tbl, nil)
 			poison(task)
 			var want []*source.Batch
-			for at := 0; at < 6000; at += 1500 {
-				b := batchOf(at, at+1500, anyRecord)
+			for at := 0; at < 3200; at += 800 {
+				b := batchOf(at, at+800, anyRecord)
 				want = append(want, b)
 				appendAll(t, task, b)
 			}
