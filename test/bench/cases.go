@@ -44,7 +44,7 @@ func rows(flag string, values []int, more ...string) []row {
 func groups() []group {
 	return []group{
 		{name: "workload", title: "Workloads", figure: cpu, compared: "CPU",
-			rows: []row{{"A", nil}, {"B", []string{"--workload", "b"}}}},
+			rows: []row{{"A", nil}, {"B", []string{"--workload", "b"}}, {"Avro A", []string{"--workload", "avro-a"}}}},
 		{name: "writers", title: "Writers", figure: cpu, compared: "CPU", rows: rows("writers", []int{1, 2, 4})},
 		{name: "partitions", title: "Kafka partitions", figure: cpu, compared: "CPU", base: 1,
 			rows: rows("partitions", []int{1, 8, 64})},
