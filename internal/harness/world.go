@@ -248,10 +248,11 @@ func Start(t testing.TB, cfg topology.Config) (top *topology.Topology, stop func
 }
 
 // Until waits until cond holds. It looks whenever nothing can go on without time passing, and lets some pass then: on the
-// clock of a synctest bubble, outside of which it panics.
+// clock of a synctest bubble, outside of which it panics. It gives up after three minutes there: positions that moved without
+// rows wait for one.
 func Until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; <-time.After(5 * time.Millisecond) {
 		synctest.Wait()
 		if cond() {
 			return
