@@ -81,7 +81,7 @@ type Config struct {
 
 	// TLS is used where it is not nil.
 	TLS *tls.Config
-	// SASL is used where it is not nil; the function SASL makes one.
+	// SASL is used where it is not nil; the functions SASL, OAuthBearer and MSK make one.
 	SASL SASLMechanism
 	// Dial replaces the dialer's connect function; nil for net.Dialer. Tests use it.
 	Dial DialFunc

@@ -42,6 +42,13 @@ func (s *Source) Ping(ctx context.Context) error {
 	return explain(fmt.Sprintf("reach the brokers at %v", s.cfg.Brokers), err)
 }
 
+// Members is how many members the consumer group has now: none where no process of the topology reads. One that was killed stays a member
+// for SessionTimeout.
+func (s *Source) Members(ctx context.Context) (int, error) {
+	n, err := s.cl.members(ctx)
+	return n, explain(fmt.Sprintf("look at the consumer group %q", s.cfg.Group), err)
+}
+
 // Describe looks at the cluster, the topics and the rights on them and on the group. Its error is about the cluster or the group as a
 // whole; what is wrong with one topic is in its description. It writes nothing and does not join the group.
 func (s *Source) Describe(ctx context.Context) (Description, error) {

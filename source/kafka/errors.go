@@ -54,7 +54,7 @@ func hint(err error) string {
 		case kafkago.ClusterAuthorizationFailed:
 			return "grant the user Describe on the cluster"
 		case kafkago.SASLAuthenticationFailed:
-			return "check the SASL mechanism, the user and the password"
+			return "check the SASL mechanism, the user and the password, or the token"
 		case kafkago.UnsupportedSASLMechanism:
 			return "choose a SASL mechanism that the broker has enabled"
 		case kafkago.IllegalSASLState:
@@ -79,7 +79,7 @@ func hint(err error) string {
 	case err != nil && strings.Contains(err.Error(), "expecting TLS"):
 		return "the broker speaks TLS at this port: check the port, or configure tls"
 	case errors.Is(err, errSASLClosed):
-		return "check the SASL mechanism, the user and the password"
+		return "check the SASL mechanism, the user and the password, or the token"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the broker closed the connection: it may want TLS or SASL at this port"
 	}

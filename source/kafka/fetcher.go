@@ -155,6 +155,9 @@ func (f *fetcher) fetch(ctx context.Context, cs []claimed) error {
 		})
 		return err
 	})
+	if err == nil {
+		f.ss.src.fetched.requests.Add(1)
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = fmt.Errorf("no answer within %s: %w", cfg.RequestTimeout+cfg.FetchMaxWait, err)
 	} else if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errShort) {
@@ -200,6 +203,7 @@ func (f *fetcher) prepare(cs []claimed) (version int16) {
 func (f *fetcher) answer(ctx context.Context, a *fetchAnswer) error {
 	if a.raw != nil {
 		defer a.raw.release()
+		f.ss.src.fetched.bytes.Add(int64(len(a.raw.b)))
 	}
 	// Brokers answer in the request's order, so that the next one is close.
 	for i := range f.claims {
@@ -210,6 +214,7 @@ func (f *fetcher) answer(ctx context.Context, a *fetchAnswer) error {
 			if a.err != 0 {
 				return f.refused(ctx, c, a)
 			}
+			c.end.heard(a, f.req.committed)
 			return f.records(ctx, c, a)
 		}
 	}

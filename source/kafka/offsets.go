@@ -7,6 +7,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/describegroups"
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 	"github.com/segmentio/kafka-go/protocol/offsetfetch"
 
@@ -143,4 +144,26 @@ func (c *cluster) committed(ctx context.Context, p topicPart) (source.Position, 
 		}
 	}
 	return 0, fmt.Errorf("the coordinator did not answer for %s/%d", p.topic, p.part)
+}
+
+// members counts those of the group.
+func (c *cluster) members(ctx context.Context) (int, error) {
+	m, err := c.toGroup(ctx, &describegroups.Request{Groups: []string{c.cfg.Group}}, func(m protocol.Message) kafkago.Error {
+		if groups := m.(*describegroups.Response).Groups; len(groups) > 0 {
+			return kafkago.Error(groups[0].ErrorCode)
+		}
+		return 0
+	})
+	if errors.Is(err, kafkago.GroupIdNotFound) {
+		return 0, nil // newer brokers say so of a group that never was
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range m.(*describegroups.Response).Groups {
+		if g.GroupID == c.cfg.Group {
+			return len(g.Members), nil
+		}
+	}
+	return 0, fmt.Errorf("the coordinator did not answer for group %q", c.cfg.Group)
 }

@@ -159,25 +159,27 @@ type budget struct {
 	mu  struct {
 		sync.Mutex
 		used int64
-		room chan struct{} // closed and replaced when something was given back
+		room chan struct{} // closed when something was given back; nil while nobody waits
 	}
 }
 
 func newBudget(n int64) *budget {
-	b := &budget{max: n}
-	b.mu.room = make(chan struct{})
-	return b
+	return &budget{max: n}
 }
 
 // wait returns when less than the bound is in use.
 func (b *budget) wait(ctx context.Context) error {
 	for {
 		b.mu.Lock()
-		free, room := b.mu.used < b.max, b.mu.room
-		b.mu.Unlock()
-		if free {
+		if b.mu.used < b.max {
+			b.mu.Unlock()
 			return nil
 		}
+		if b.mu.room == nil {
+			b.mu.room = make(chan struct{})
+		}
+		room := b.mu.room
+		b.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -196,8 +198,10 @@ func (b *budget) give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.mu.used -= n
-	close(b.mu.room)
-	b.mu.room = make(chan struct{})
+	if b.mu.room != nil {
+		close(b.mu.room)
+		b.mu.room = nil
+	}
 }
 
 func (b *budget) inUse() int64 {

@@ -3,7 +3,6 @@ package kafka_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stormfloe/floe/internal/kafkatest"
+	"github.com/stormfloe/floe/internal/services"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/source/kafka"
 	"github.com/stormfloe/floe/source/sourcetest"
@@ -22,11 +22,7 @@ import (
 
 // TestConformanceOnARealBroker runs the suite against the brokers in FLOE_TEST_KAFKA (host:port, comma separated).
 func TestConformanceOnARealBroker(t *testing.T) {
-	addrs := os.Getenv("FLOE_TEST_KAFKA")
-	if addrs == "" {
-		t.Skip("FLOE_TEST_KAFKA names no broker")
-	}
-	brokers := strings.Split(addrs, ",")
+	brokers := strings.Split(services.Address(t, "FLOE_TEST_KAFKA"), ",")
 	var topics atomic.Int64
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Fixture {
 		r := &realBroker{brokers: brokers, topic: fmt.Sprintf("floe-test-%d-%d", time.Now().UnixNano(), topics.Add(1))}

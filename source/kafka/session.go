@@ -55,6 +55,8 @@ type part struct {
 	wait      backoff
 	damaged   int       // failed readings of the same place
 	missing   time.Time // since when the metadata does not have it
+	// end is set by the fetch loop, and needs no lock.
+	end logEnd
 }
 
 func (s *Source) newSession(h source.Handler, m *clusterMeta, at map[source.Partition]source.Position) *session {

@@ -20,6 +20,7 @@ type Source struct {
 	cl      *cluster
 	budget  *budget
 	epochs  map[source.Partition]*epochs // of all partitions owned so far; touched by Run alone
+	fetched fetched
 
 	mu struct {
 		sync.Mutex
@@ -31,7 +32,10 @@ type Source struct {
 	}
 }
 
-var _ source.Source = (*Source)(nil)
+var (
+	_ source.Source = (*Source)(nil)
+	_ source.Meter  = (*Source)(nil)
+)
 
 // New checks the configuration. It connects to nothing.
 func New(cfg Config) (*Source, error) {
