@@ -10,6 +10,8 @@
 //	type: sqlite      uri: catalog.db                                     a file, made where it is missing
 //	type: postgres    uri: "postgres://user:${PW}@host:5432/db"
 //	type: sql         uri, sql.driver ("sqlite" or "pg"), sql.dialect     handed to the driver as it is
+//	type: hive        uri: "thrift://localhost:9083"                      (build tag cloud)
+//	type: glue        glue.region and so on                               (build tag cloud)
 //
 // An SQLite catalog is opened so that several processes can share it (write-ahead log, a busy timeout), and PyIceberg's
 // SqlCatalog reads it under the same catalog name.
@@ -17,8 +19,8 @@
 // # What is linked in
 //
 // The REST catalog and the object stores bring cloud SDKs that take longer to compile than everything else together. They
-// are behind the build tags rest, s3 and cloud (both); without one, Open and the table's storage answer with the command
-// that builds it in. SQLite, Postgres and local files are always there.
+// are behind the build tags rest, s3 and cloud (both, and Hive, Glue, Azure and Google Cloud Storage); without one, Open and
+// the table's storage answer with the command that builds it in. SQLite, Postgres and local files are always there.
 //
 // # Secrets
 //

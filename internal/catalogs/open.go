@@ -27,7 +27,7 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("catalog.%s %s; %s", e.Key, e.Problem, e.Hint)
 }
 
-const typeHint = "write type: rest, sqlite, postgres or sql"
+const typeHint = "write type: rest, sqlite, postgres, sql, hive or glue"
 
 // Open opens the catalog that the properties describe. name is what the catalog calls itself: an SQL catalog keeps the
 // tables of several catalogs apart by it, so readers must use the same; "default" where it is empty. Whoever opened it
@@ -60,6 +60,8 @@ func Open(ctx context.Context, name string, props map[string]string) (cat catalo
 		cat, closeCatalog, err = openSQL(ctx, name, p)
 	case "rest":
 		cat, closeCatalog, err = openREST(ctx, name, p)
+	case "hive":
+		cat, closeCatalog, err = openHive(ctx, name, p)
 	default:
 		cat, closeCatalog, err = openOther(ctx, name, p)
 	}
@@ -105,10 +107,18 @@ func checkWarehouse(p iceberg.Properties) error {
 	return &ConfigError{"warehouse", fmt.Sprintf("has the scheme %q", scheme), tableio.SchemeHint(scheme)}
 }
 
-// openOther opens a catalog type that whoever embeds floe has registered with iceberg-go.
+// tagHint says how a floe is had that has everything linked in.
+const tagHint = "build it with `go build -tags cloud ./cmd/floe`, or take a ready-made binary, which has it"
+
+// openOther opens a catalog type that is registered with iceberg-go, by cloud.go or by whoever embeds floe.
 func openOther(ctx context.Context, name string, p iceberg.Properties) (catalog.Catalog, func() error, error) {
-	if !slices.Contains(catalog.GetRegisteredCatalogs(), p["type"]) {
-		return nil, nil, &ConfigError{"type", fmt.Sprintf("is %q, which this floe does not know", p["type"]), typeHint}
+	kind, linked := p["type"], slices.Contains(catalog.GetRegisteredCatalogs(), p["type"])
+	switch {
+	case linked:
+	case kind == "glue":
+		return nil, nil, &ConfigError{"type", "is " + kind + ", which this floe is built without", tagHint}
+	default:
+		return nil, nil, &ConfigError{"type", fmt.Sprintf("is %q, which this floe does not know", kind), typeHint}
 	}
 	cat, err := catalog.Load(ctx, name, p)
 	if err != nil {

@@ -135,8 +135,8 @@ func TestWrongConfigurationNamesTheKeyAndTheRemedy(t *testing.T) {
 		key   string
 		want  string
 	}{
-		"nothing":            {nil, "type", "write type: rest, sqlite, postgres or sql"},
-		"unknown type":       {map[string]string{"type": "glue"}, "type", `"glue"`},
+		"nothing":            {nil, "type", "write type: rest, sqlite, postgres, sql, hive or glue"},
+		"unknown type":       {map[string]string{"type": "unity"}, "type", `"unity"`},
 		"sqlite without uri": {map[string]string{"type": "sqlite"}, "uri", "catalog.db"},
 		"sqlite in memory":   {map[string]string{"type": "sqlite", "uri": ":memory:"}, "uri", "restart"},
 		"missing directory":  {map[string]string{"type": "sqlite", "uri": dir + "/no/c.db"}, "uri", "make the directory"},

@@ -2,23 +2,20 @@ package catalogs
 
 import (
 	"context"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/stormfloe/floe/internal/services"
 	"github.com/stormfloe/floe/internal/tableio"
 )
 
 // TestPostgresCatalog runs where FLOE_TEST_POSTGRES names a database that may be filled:
 // postgres://user:password@127.0.0.1:5432/db?sslmode=disable
 func TestPostgresCatalog(t *testing.T) {
-	uri := os.Getenv("FLOE_TEST_POSTGRES")
-	if uri == "" {
-		t.Skip("FLOE_TEST_POSTGRES is not set")
-	}
+	uri := services.Address(t, "FLOE_TEST_POSTGRES")
 	props := map[string]string{"type": "postgres", "uri": uri, "warehouse": t.TempDir()}
 	sc, err := tableio.ParseSchema([]tableio.Column{{Name: "id", Type: "long"}})
 	if err != nil {

@@ -4,12 +4,13 @@ package catalogs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
-	_ "github.com/apache/iceberg-go/catalog/rest" // registers the type
+	"github.com/apache/iceberg-go/catalog/rest" // registers the type
 )
 
 func openREST(ctx context.Context, name string, p iceberg.Properties) (catalog.Catalog, func() error, error) {
@@ -33,7 +34,11 @@ func openREST(ctx context.Context, name string, p iceberg.Properties) (catalog.C
 			}
 			return next, nil
 		}
-		cat = newRenewing(cat, open)
+		cat = newRenewing(cat, tokenRefused, together{}, open)
 	}
 	return cat, closer(cat), nil
+}
+
+func tokenRefused(err error) bool {
+	return errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrAuthorizationExpired)
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func openREST(context.Context, string, iceberg.Properties) (catalog.Catalog, func() error, error) {
-	return nil, nil, &ConfigError{"type", "is rest, and this floe is built without the REST catalog",
-		"build it with `go build -tags cloud ./cmd/floe`, or take a ready-made binary, which has it"}
+	return nil, nil, &ConfigError{"type", "is rest, and this floe is built without the REST catalog", tagHint}
 }

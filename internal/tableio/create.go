@@ -146,7 +146,7 @@ func (d Definition) check() error {
 func needsV3(prefix string, fields []iceberg.NestedField) (name string, t iceberg.Type) {
 	for _, f := range fields {
 		switch typ := f.Type.(type) {
-		case iceberg.TimestampNsType, iceberg.TimestampTzNsType:
+		case iceberg.TimestampNsType, iceberg.TimestampTzNsType, iceberg.UnknownType, iceberg.VariantType:
 			return prefix + f.Name, typ
 		case iceberg.NestedType:
 			if name, t := needsV3(prefix+f.Name+".", typ.Fields()); name != "" {

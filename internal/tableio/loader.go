@@ -15,8 +15,12 @@ import (
 )
 
 // refreshIO is how old a FileIO of an object store may become: storage credentials that catalogs hand out live for a
-// quarter of an hour and more.
+// quarter of an hour and more, and some catalogs don't say how long.
 const refreshIO = 5 * time.Minute
+
+// checkIO is how often the catalog is asked whether the FileIO that it made is still the one to use. A catalog that says when
+// its credentials expire makes another after half of their time, which may be short.
+const checkIO = 3 * time.Second
 
 // retryIO is how long an old FileIO goes on when a new one can't be had.
 const retryIO = 30 * time.Second
@@ -41,6 +45,10 @@ type Loader struct {
 		madeAt time.Time
 		inner  iceio.IO
 		io     iceio.IO
+		// checkedAt is when origin was last asked. kept says that it gave the same FileIO again; fixed, that it makes another each
+		// time, so that there is nothing to ask.
+		checkedAt   time.Time
+		kept, fixed bool
 	}
 	// making is held by the goroutine that makes a FileIO.
 	making chan struct{}
@@ -96,6 +104,15 @@ func (l *Loader) With(t *table.Table, reqs []table.Requirement, updates []table.
 		table.WithMetricsReporter(t.MetricsReporter()))
 }
 
+// Change sends a commit of its own with these requirements and updates. Load says what came of it.
+func (l *Loader) Change(ctx context.Context, reqs []table.Requirement, updates []table.Update) error {
+	_, _, err := l.cat.CommitTable(ctx, l.ident, reqs, updates)
+	if err != nil {
+		return fmt.Errorf("change table %s: %w", strings.Join(l.ident, "."), err)
+	}
+	return nil
+}
+
 // more is a catalog to which each commit sends more.
 type more struct {
 	table.CatalogIO
@@ -137,23 +154,38 @@ func (l *Loader) current() iceio.IO {
 	if m.io == nil || m.newest.Location() != m.origin.Location() {
 		return nil
 	}
-	if !isLocal(m.inner) && l.now().Sub(m.madeAt) >= refreshIO {
+	if now := l.now(); !isLocal(m.inner) && (now.Sub(m.madeAt) >= refreshIO || !m.fixed && now.Sub(m.checkedAt) >= checkIO) {
 		return nil
 	}
 	return m.io
 }
 
-func (l *Loader) open(ctx context.Context) (iceio.IO, error) {
+// origins gives the newest table, and the one that is asked for a FileIO: the one that made the last again, as long as that is
+// not too old.
+func (l *Loader) origins() (newest, origin *table.Table, again bool) {
 	l.mu.Lock()
-	origin := l.mu.newest
-	l.mu.Unlock()
-	if origin == nil {
+	defer l.mu.Unlock()
+	m := &l.mu
+	if m.io == nil || m.newest.Location() != m.origin.Location() || l.now().Sub(m.madeAt) >= refreshIO {
+		return m.newest, m.newest, false
+	}
+	return m.newest, m.origin, true
+}
+
+func (l *Loader) open(ctx context.Context) (iceio.IO, error) {
+	newest, origin, again := l.origins()
+	if newest == nil {
 		return nil, fmt.Errorf("table %s: %w", strings.Join(l.ident, "."), ErrNotLoaded)
 	}
 	// The FileIO keeps ioCtx for good; ctx can end only the making of it, which may ask the catalog for credentials.
 	ioCtx, cancel := context.WithCancel(l.ioCtx)
 	release := context.AfterFunc(ctx, cancel)
 	inner, err := origin.FS(ioCtx)
+	if err != nil && origin != newest && ctx.Err() == nil {
+		// It can't renew its credentials; the newest has come with its own.
+		origin, again = newest, false
+		inner, err = origin.FS(ioCtx)
+	}
 	if !release() {
 		return nil, ctx.Err()
 	}
@@ -168,13 +200,25 @@ func (l *Loader) open(ctx context.Context) (iceio.IO, error) {
 		}
 		// Credentials that can't be renewed may be good for a while yet, and the next Load brings new ones.
 		m.madeAt = l.now().Add(retryIO - refreshIO)
+		m.checkedAt = l.now().Add(retryIO - checkIO)
 		return m.io, nil
 	}
-	m.origin, m.madeAt = origin, l.now()
+	m.checkedAt = l.now()
 	if m.io != nil && same(inner, m.inner) {
 		cancel() // the catalog kept the one it made before
+		m.kept = again
+		if !again {
+			m.origin, m.madeAt = origin, m.checkedAt
+		}
 		return m.io, nil
 	}
+	if again && !m.kept {
+		// It makes another each time it is asked: one in refreshIO is enough.
+		cancel()
+		m.fixed = true
+		return m.io, nil
+	}
+	m.origin, m.madeAt = origin, m.checkedAt
 	m.inner, m.io = inner, boundUploads(ioCtx, Durable(inner))
 	for _, f := range l.decorate {
 		m.io = f(m.io)
@@ -190,12 +234,10 @@ func same(a, b iceio.IO) bool {
 // SchemeHint says how a floe is had that can use locations of the scheme.
 func SchemeHint(scheme string) string {
 	switch scheme {
-	case "s3", "s3a", "s3n", "oss":
-		return "this floe is built without S3: build it with `go build -tags cloud ./cmd/floe`, or take a ready-made binary, which has it"
-	case "gs", "abfs", "abfss", "wasb", "wasbs":
-		return "floe has no storage of that kind built in; a program that embeds floe can import iceberg-go's io/gocloud package for it"
+	case "s3", "s3a", "s3n", "oss", "gs", "abfs", "abfss", "wasb", "wasbs":
+		return "this floe is built without that storage: build it with `go build -tags cloud ./cmd/floe`, or take a ready-made binary, which has it"
 	}
-	return "use a path on the local disk, file:// or s3://"
+	return "use a path on the local disk, file://, s3://, gs:// or abfss://"
 }
 
 // withSchemeHint puts floe's own advice in the place of iceberg-go's, which is for programmers.

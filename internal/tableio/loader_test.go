@@ -149,6 +149,60 @@ func TestACatalogThatKeepsItsFileIOIsTakenAtItsWord(t *testing.T) {
 	}
 }
 
+// TestShortCredentialsAreRenewedInTime: a catalog that says when its credentials expire makes another FileIO after half of their
+// time; floe used the first one for five minutes, whatever the catalog said.
+func TestShortCredentialsAreRenewedInTime(t *testing.T) {
+	const half = 30 * time.Second
+	now := time.Unix(0, 0)
+	var ios []iceio.IO
+	c := &fakeCatalog{location: "mem://a/t", fs: func(context.Context) (iceio.IO, error) {
+		for len(ios) <= int(now.Sub(time.Unix(0, 0))/half) {
+			ios = append(ios, iceio.NewMemFS())
+		}
+		return ios[len(ios)-1], nil
+	}}
+	l := New(c, table.Identifier{"db", "t"}, WithClock(func() time.Time { return now }))
+	tbl, _ := load(t, l)
+	for range 400 {
+		now = now.Add(time.Second)
+		fio, err := tbl.FS(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := int(now.Add(-checkIO).Sub(time.Unix(0, 0)) / half)
+		if fio != ios[len(ios)-1] && (good < 0 || fio != ios[good]) {
+			t.Fatalf("at %s an old FileIO is in use", now)
+		}
+		if _, err := l.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.bound); n > 400/int(checkIO/time.Second)+2 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// TestCredentialsThatCantBeRenewedComeWithTheNextTable: not every catalog has an endpoint for them.
+func TestCredentialsThatCantBeRenewedComeWithTheNextTable(t *testing.T) {
+	now, kept := time.Unix(0, 0), iceio.NewMemFS()
+	c := &fakeCatalog{location: "mem://a/t", fs: func(context.Context) (iceio.IO, error) { return kept, nil }}
+	l := New(c, table.Identifier{"db", "t"}, WithClock(func() time.Time { return now }))
+	load(t, l)
+	now = now.Add(checkIO)
+	load(t, l)
+	fresh, calls := iceio.NewMemFS(), 0
+	c.fs = func(context.Context) (iceio.IO, error) {
+		if calls++; calls == 1 {
+			return nil, errors.New("404")
+		}
+		return fresh, nil
+	}
+	now = now.Add(checkIO)
+	if _, fio := load(t, l); fio != fresh {
+		t.Error("the keys of the newest table are not in use")
+	}
+}
+
 func TestDecoratorsWrapInOrder(t *testing.T) {
 	type layer struct {
 		iceio.IO

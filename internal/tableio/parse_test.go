@@ -44,7 +44,7 @@ func TestWrongTypesSayWhatWouldBeRight(t *testing.T) {
 		"strin":                               "it is one of boolean",
 		"bigint":                              "Iceberg calls it long",
 		"bool":                                "Iceberg calls it boolean",
-		"variant":                             "can't be written by floe",
+		"geometry":                            "can't be written by floe",
 		"decimal":                             "decimal(18,4)",
 		"decimal(39,2)":                       "precision is 1 to 38",
 		"decimal(5,6)":                        "scale 0 to the precision",
@@ -129,7 +129,7 @@ func testSchema(t testing.TB) *iceberg.Schema {
 	t.Helper()
 	sc, err := ParseSchema([]Column{{Name: "id", Type: "long"}, {Name: "name", Type: "string"}, {Name: "event_time", Type: "timestamptz"},
 		{Name: "d", Type: "date"}, {Name: "f", Type: "double"}, {Name: "s", Type: "struct<x: int, l: list<int>>"}, {Name: "tags", Type: "list<string>"},
-		{Name: "odd(name)", Type: "int"}, {Name: "p", Type: "decimal(9,2)"}, {Name: "q", Type: "decimal(9,2)"}, {Name: "id_bucket", Type: "int"}})
+		{Name: "odd(name)", Type: "int"}, {Name: "p", Type: "decimal(9,2)"}, {Name: "q", Type: "decimal(9,2)"}, {Name: "id_bucket", Type: "int"}, {Name: "whole", Type: "decimal(9,0)"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +191,8 @@ func TestWrongPartitionFieldsSayWhatWouldBeRight(t *testing.T) {
 		"s":                     "primitive",
 		"s.l.element":           "inside a list",
 		"bucket(4, id)":         "id_bucket",
+		"whole":                 "a scale above 0",
+		"truncate(10, whole)":   "take a bucket",
 	} {
 		if spec, err := ParsePartition(sc, []string{text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParsePartition(%q) = %v, %v; want an error with %q", text, spec, err, want)

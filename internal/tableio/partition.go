@@ -32,7 +32,7 @@ func ParsePartition(schema *iceberg.Schema, by []string) (*iceberg.PartitionSpec
 		id := iceberg.PartitionDataIDStart + i
 		opts = append(opts, iceberg.AddPartitionFieldBySourceID(f.source.ID, f.name, f.transform, schema, &id))
 	}
-	if err := oneDecimal(schema, by); err != nil {
+	if err := checkDecimals(schema, by); err != nil {
 		return nil, err
 	}
 	spec, err := iceberg.NewPartitionSpecOpts(opts...)
@@ -42,21 +42,25 @@ func ParsePartition(schema *iceberg.Schema, by []string) (*iceberg.PartitionSpec
 	return &spec, nil
 }
 
-// oneDecimal refuses what iceberg-go can't write: it gives the Avro types of all decimals in a partition tuple one name.
-func oneDecimal(schema *iceberg.Schema, by []string) error {
+// checkDecimals refuses what iceberg-go can't write: it gives the Avro types of all decimals in a partition tuple one name,
+// and leaves a scale of 0 out, which other engines do not read.
+func checkDecimals(schema *iceberg.Schema, by []string) error {
 	first := ""
 	for _, text := range by {
 		f, err := parsePartitionField(schema, text)
 		if err != nil {
 			return err
 		}
-		if _, ok := f.transform.ResultType(f.source.Type).(iceberg.DecimalType); !ok {
-			continue
-		}
-		if first != "" {
+		d, ok := f.transform.ResultType(f.source.Type).(iceberg.DecimalType)
+		switch {
+		case !ok:
+		case d.Scale() == 0:
+			return fmt.Errorf("partition field %q: values of type %s can't be written so that other engines read them; take a bucket of the column, or give it a scale above 0", text, d)
+		case first != "":
 			return fmt.Errorf("partition fields %q and %q: only one may have decimal values; take a bucket of the other", first, text)
+		default:
+			first = text
 		}
-		first = text
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package tableio
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,8 +44,29 @@ func ParseSchema(columns []Column) (*iceberg.Schema, error) {
 		return nil, err
 	}
 	next := 1
-	assignIDs(fields, &next)
+	AssignIDs(fields, &next)
 	return iceberg.NewSchema(0, fields...), nil
+}
+
+// CheckFields refuses names that a table of that format version can't have, and types that it does not have. Errors are the
+// rest of a sentence about the field.
+func CheckFields(fields []iceberg.NestedField, version int) error {
+	if err := checkUnique("", fields, map[string]struct{}{}); err != nil {
+		return errors.New("a name in it can't be a column's, or is there twice")
+	}
+	if name, typ := needsV3("", fields); name != "" && version < 3 {
+		return fmt.Errorf("type %s needs format version 3", typ)
+	}
+	return nil
+}
+
+// FullNames are the names that a field and everything in it go by, with dots between the parts.
+func FullNames(prefix string, f iceberg.NestedField) []string {
+	seen := map[string]struct{}{}
+	if checkUnique(prefix, []iceberg.NestedField{f}, seen) != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 func checkName(name string) error {
@@ -103,7 +126,8 @@ func checkInside(full string, t iceberg.Type, seen map[string]struct{}) error {
 	return nil
 }
 
-func assignIDs(fields []iceberg.NestedField, next *int) {
+// AssignIDs numbers the fields from next on: all of one level before what is inside them.
+func AssignIDs(fields []iceberg.NestedField, next *int) {
 	for i := range fields {
 		fields[i].ID = *next
 		*next++
@@ -116,7 +140,7 @@ func assignIDs(fields []iceberg.NestedField, next *int) {
 func assignInside(t iceberg.Type, next *int) {
 	switch t := t.(type) {
 	case *iceberg.StructType:
-		assignIDs(t.FieldList, next)
+		AssignIDs(t.FieldList, next)
 	case *iceberg.ListType:
 		t.ElementID = *next
 		*next++

@@ -10,7 +10,7 @@ import (
 
 // knownTypes is what a type may be, for errors.
 const knownTypes = "boolean, int, long, float, double, decimal(P,S), date, time, timestamp, timestamptz, timestamp_ns, " +
-	"timestamptz_ns, string, uuid, fixed(N), binary, list<T>, map<K, V> or struct<name: T, ...>"
+	"timestamptz_ns, string, uuid, fixed(N), binary, variant, list<T>, map<K, V> or struct<name: T, ...>"
 
 var simpleTypes = map[string]iceberg.Type{
 	"boolean":        iceberg.PrimitiveTypes.Bool,
@@ -27,6 +27,8 @@ var simpleTypes = map[string]iceberg.Type{
 	"string":         iceberg.PrimitiveTypes.String,
 	"uuid":           iceberg.PrimitiveTypes.UUID,
 	"binary":         iceberg.PrimitiveTypes.Binary,
+	"unknown":        iceberg.UnknownType{},
+	"variant":        iceberg.VariantType{},
 }
 
 // otherNames are names of other systems, each with what Iceberg calls it.
@@ -117,7 +119,7 @@ func (p *typeParser) parse(depth int) (iceberg.Type, error) {
 		return p.structure(depth)
 	case "":
 		return nil, fmt.Errorf("%q: a type is missing at character %d; it is one of %s", p.text, p.pos+1, knownTypes)
-	case "variant", "geometry", "geography", "unknown":
+	case "geometry", "geography":
 		return nil, fmt.Errorf("type %s can't be written by floe; use one of %s", word, knownTypes)
 	}
 	if iceberg, ok := otherNames[name]; ok {

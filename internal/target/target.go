@@ -40,7 +40,10 @@ type Config struct {
 
 // Create is what a table is made from.
 type Create struct {
-	Columns     []tableio.Column
+	Columns []tableio.Column
+	// Infer gives the columns in place of Columns, where those are not known beforehand. It is asked when the table turns out
+	// to be missing, and its errors are given as they are: a *source.FatalError where asking again can't help.
+	Infer       func(ctx context.Context) (*iceberg.Schema, error)
 	PartitionBy []string
 	Properties  map[string]string
 }
@@ -65,19 +68,22 @@ type Table struct {
 func New(cfg Config) (*Table, error) {
 	t := &Table{cfg: cfg, ident: strings.Split(cfg.Table, "."), turn: make(chan struct{}, 1)}
 	if c := cfg.Create; c != nil {
-		var err error
-		if t.def.Schema, err = tableio.ParseSchema(c.Columns); err != nil {
+		t.def.Properties = maps.Clone(c.Properties)
+		if c.Infer != nil {
+			return t, nil
+		}
+		sc, err := tableio.ParseSchema(c.Columns)
+		if err != nil {
 			return nil, fmt.Errorf("table.create.schema: %w", err)
 		}
-		if t.def.Spec, err = tableio.ParsePartition(t.def.Schema, c.PartitionBy); err != nil {
-			return nil, fmt.Errorf("table.create.partition_by: %w", err)
+		if err := t.define(sc); err != nil {
+			return nil, err
 		}
-		t.def.Properties = maps.Clone(c.Properties)
 	}
 	return t, nil
 }
 
-// Schema is what the table is made from, nil where it must exist.
+// Schema is what the table is made from, nil where it must exist, or Define was not content.
 func (t *Table) Schema() *iceberg.Schema { return t.def.Schema }
 
 // Load gives the table with the newest metadata, making it first where that is asked for.
@@ -104,6 +110,15 @@ func (t *Table) With(tbl *table.Table, reqs []table.Requirement, updates []table
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()
 	return t.loader.With(tbl, reqs, updates)
+}
+
+// Change sends a commit of its own with these requirements and updates. Load says what came of it.
+func (t *Table) Change(ctx context.Context, reqs []table.Requirement, updates []table.Update) error {
+	loader, err := t.open(ctx)
+	if err == nil {
+		err = loader.Change(ctx, reqs, updates)
+	}
+	return classify(t.cfg.Table, err)
 }
 
 // Check refuses a table that the writers can't write, that lacks a column of GroupBy, or that the mapper can't fill.
@@ -186,7 +201,11 @@ func (t *Table) open(ctx context.Context) (*tableio.Loader, error) {
 	}
 	if t.cfg.Create != nil {
 		if _, err := cat.LoadTable(ctx, t.ident); err != nil && IsMissing(err) {
-			if err := t.CheckCreate(); err != nil {
+			err := t.infer(ctx)
+			if err == nil {
+				err = t.CheckCreate()
+			}
+			if err != nil {
 				return nil, errors.Join(err, closeCatalog())
 			}
 		}
@@ -220,6 +239,8 @@ func classify(name string, err error) error {
 	text := strings.ToLower(err.Error())
 	switch {
 	case ConfigError(err) != nil:
+	case errors.As(err, new(*inferError)):
+		return err
 	case IsMissing(err):
 		err = missing(name, err)
 	case strings.Contains(text, "file is not a database"):
@@ -274,43 +295,11 @@ func isRefusal(text string) bool {
 	return false
 }
 
-// DDL is the statement that would make the table, for people to read; empty where it must exist.
-func (t *Table) DDL() string {
-	c := t.cfg.Create
-	if c == nil {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE %s (\n", t.cfg.Table)
-	for i, col := range c.Columns {
-		fmt.Fprintf(&b, "  %s %s", col.Name, col.Type)
-		if col.Required {
-			b.WriteString(" NOT NULL")
-		}
-		if i+1 < len(c.Columns) {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-	}
-	b.WriteString(")")
-	if len(c.PartitionBy) > 0 {
-		fmt.Fprintf(&b, "\nPARTITIONED BY (%s)", strings.Join(c.PartitionBy, ", "))
-	}
-	if len(c.Properties) > 0 {
-		var props []string
-		for _, k := range slices.Sorted(maps.Keys(c.Properties)) {
-			props = append(props, fmt.Sprintf("'%s' = '%s'", k, c.Properties[k]))
-		}
-		fmt.Fprintf(&b, "\nTBLPROPERTIES (%s)", strings.Join(props, ", "))
-	}
-	return b.String()
-}
-
 // Linked says which catalogs and storage schemes are in this binary.
 func Linked() (types, schemes []string) {
 	types = []string{"sqlite", "postgres", "sql"}
 	for _, t := range catalog.GetRegisteredCatalogs() {
-		if t == "rest" {
+		if t == "rest" || t == "hive" || t == "glue" {
 			types = append(types, t)
 		}
 	}
