@@ -14,8 +14,8 @@ import (
 	"github.com/stormfloe/floe/source"
 )
 
-// Version is the newest version of the bytes, which Encode writes.
-const Version = 1
+// Version is the newest version of the bytes. Encode writes the oldest that can say it all: 1 without rejects.
+const Version = 2
 
 const envelopeName = "descriptor"
 
@@ -29,7 +29,7 @@ var (
 	ErrUnknownSpec = errors.New("partition spec is not in the table's metadata")
 )
 
-// body is version 1.
+// body is version 2, and without rejects version 1.
 type body struct {
 	ID            uuid.UUID `json:"id"`
 	Topology      string    `json:"topology"`
@@ -43,11 +43,13 @@ type body struct {
 	Bytes         int64     `json:"bytes"`
 	Inputs        []input   `json:"inputs,omitempty"`
 	Files         [][]byte  `json:"files,omitempty"`
+	Rejects       *rejects  `json:"rejects,omitempty"`
 }
 
 type input struct {
 	RangeJSON
 	Rows           int64 `json:"rows,omitempty"`
+	Rejects        int64 `json:"rejects,omitempty"`
 	Filtered       int64 `json:"filtered,omitempty"`
 	Skipped        int64 `json:"skipped,omitempty"`
 	MaxTimestampMs int64 `json:"max_timestamp_ms"`
@@ -107,7 +109,7 @@ func Encode(d *Descriptor, meta table.Metadata) ([]byte, error) {
 		FormatVersion: d.FormatVersion, SealedAt: d.SealedAt.UTC(), Rows: d.Rows, Bytes: d.Bytes,
 	}
 	for _, in := range d.Inputs {
-		out.Inputs = append(out.Inputs, input{NewRangeJSON(in.Range), in.Rows, in.Filtered, in.Skipped, in.MaxTimestampMs})
+		out.Inputs = append(out.Inputs, input{NewRangeJSON(in.Range), in.Rows, in.Rejects, in.Filtered, in.Skipped, in.MaxTimestampMs})
 	}
 	for _, f := range d.Files {
 		if f.SpecID() != int32(d.SpecID) {
@@ -120,14 +122,25 @@ func Encode(d *Descriptor, meta table.Metadata) ([]byte, error) {
 		}
 		out.Files = append(out.Files, b)
 	}
-	if err := errors.Join(out.check(), checkSums(d)); err != nil {
+	if out.Rejects, err = encodeRejects(d.Rejects); err != nil {
+		return nil, fmt.Errorf("encode descriptor %s: %w", d.ID, err)
+	}
+	if err := errors.Join(out.check(), checkFiles(d.Files, d.Rows, d.Bytes)); err != nil {
 		return nil, fmt.Errorf("encode descriptor %s: %w", d.ID, err)
 	}
 	b, err := EncodeBody(out)
 	if err != nil {
 		return nil, fmt.Errorf("encode descriptor %s: %w", d.ID, err)
 	}
-	return SealEnvelope(envelopeName, Version, b), nil
+	return SealEnvelope(envelopeName, out.version(), b), nil
+}
+
+// version is the oldest that can say it.
+func (b *body) version() int {
+	if b.Rejects != nil {
+		return 2
+	}
+	return 1
 }
 
 // Decode reads what Encode wrote. meta must be of the same table, and new enough to hold the schema and the spec.
@@ -136,7 +149,7 @@ func Encode(d *Descriptor, meta table.Metadata) ([]byte, error) {
 // ErrUnknownSchema, ErrUnknownSpec that they are good and do not fit meta. Hostile bytes cost memory in proportion to
 // their length and never panic.
 func Decode(b []byte, meta table.Metadata) (*Descriptor, error) {
-	in, err := open(b)
+	_, in, err := open(b)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +167,7 @@ func Decode(b []byte, meta table.Metadata) (*Descriptor, error) {
 	if len(d.Files) == 0 {
 		d.Files = nil
 	}
-	if err := checkSums(d); err != nil {
+	if err := errors.Join(checkFiles(d.Files, d.Rows, d.Bytes), in.Rejects.decode(d.Rejects)); err != nil {
 		return nil, fmt.Errorf("descriptor %s: %w", d.ID, err)
 	}
 	return d, nil
@@ -164,7 +177,7 @@ func Decode(b []byte, meta table.Metadata) (*Descriptor, error) {
 type Header struct {
 	// Version is that of the bytes.
 	Version int
-	// Descriptor is everything but its Files.
+	// Descriptor is everything but its Files and those of its Rejects.
 	Descriptor *Descriptor
 	// Files is how many it has.
 	Files int
@@ -174,35 +187,40 @@ type Header struct {
 //
 // Errors: ErrFormat, ErrVersion, ErrChecksum, ErrInvalid.
 func Peek(b []byte) (Header, error) {
-	in, err := open(b)
+	version, in, err := open(b)
 	if err != nil {
 		return Header{}, err
 	}
-	return Header{Version: Version, Descriptor: in.descriptor(), Files: len(in.Files)}, nil
+	return Header{Version: version, Descriptor: in.descriptor(), Files: len(in.Files)}, nil
 }
 
-func open(b []byte) (*body, error) {
-	_, raw, err := OpenEnvelope(envelopeName, Version, b)
+func open(b []byte) (version int, _ *body, _ error) {
+	version, raw, err := OpenEnvelope(envelopeName, Version, b)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var in body
 	if err := DecodeStrict(envelopeName, raw, &in); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	if err := in.check(); err != nil {
-		return nil, fmt.Errorf("descriptor %s: %w", in.ID, err)
+	err = in.check()
+	if in.version() > version {
+		err = fmt.Errorf("%w: it has rejects, which version %d can't say", ErrInvalid, version)
 	}
-	return &in, nil
+	if err != nil {
+		return 0, nil, fmt.Errorf("descriptor %s: %w", in.ID, err)
+	}
+	return version, &in, nil
 }
 
 func (b *body) descriptor() *Descriptor {
 	d := &Descriptor{
 		ID: b.ID, Topology: b.Topology, Task: b.Task, TableUUID: b.TableUUID, SchemaID: b.SchemaID, SpecID: b.SpecID,
 		FormatVersion: b.FormatVersion, SealedAt: b.SealedAt, Rows: b.Rows, Bytes: b.Bytes,
+		Rejects: b.Rejects.header(),
 	}
 	for _, in := range b.Inputs {
-		d.Inputs = append(d.Inputs, Input{in.Range(), in.Rows, in.Filtered, in.Skipped, in.MaxTimestampMs})
+		d.Inputs = append(d.Inputs, Input{in.Range(), in.Rows, in.Rejects, in.Filtered, in.Skipped, in.MaxTimestampMs})
 	}
 	return d
 }
@@ -220,7 +238,7 @@ func (b *body) check() error {
 		if err := in.Check(); err != nil {
 			return err
 		}
-		if in.Rows < 0 || in.Filtered < 0 || in.Skipped < 0 {
+		if in.Rows < 0 || in.Rejects < 0 || in.Filtered < 0 || in.Skipped < 0 {
 			return fmt.Errorf("%w: range %s has a count below zero", ErrInvalid, in.Range())
 		}
 		p := in.Range().Partition
@@ -229,7 +247,7 @@ func (b *body) check() error {
 		}
 		seen[p] = struct{}{}
 	}
-	return nil
+	return b.Rejects.check(b.Inputs)
 }
 
 // written finds the schema and the spec that d's files were written against.
@@ -265,18 +283,18 @@ func decodeFile(b []byte, spec iceberg.PartitionSpec, schema *iceberg.Schema, ve
 	return codec.DecodeDataFile(b, spec, schema, version)
 }
 
-// checkSums compares the sums with the files; it would also catch files read with the wrong spec.
-func checkSums(d *Descriptor) error {
-	var rows, bytes int64
-	for _, f := range d.Files {
+// checkFiles compares sums with the files; it would also catch files read with the wrong spec.
+func checkFiles(files []iceberg.DataFile, rows, bytes int64) error {
+	var r, b int64
+	for _, f := range files {
 		if f.Count() < 0 || f.FileSizeBytes() < 0 {
 			return fmt.Errorf("%w: file %s has a size below zero", ErrInvalid, f.FilePath())
 		}
-		rows += f.Count()
-		bytes += f.FileSizeBytes()
+		r += f.Count()
+		b += f.FileSizeBytes()
 	}
-	if rows != d.Rows || bytes != d.Bytes {
-		return fmt.Errorf("%w: its files hold %d rows in %d bytes, and it says %d in %d", ErrInvalid, rows, bytes, d.Rows, d.Bytes)
+	if r != rows || b != bytes {
+		return fmt.Errorf("%w: its files hold %d rows in %d bytes, and it says %d in %d", ErrInvalid, r, b, rows, bytes)
 	}
 	return nil
 }

@@ -42,10 +42,17 @@ func TestDecodeGivesWhatWasEncoded(t *testing.T) {
 					t.Fatal(diff)
 				}
 				h, err := descriptor.Peek(b)
-				if err != nil || h.Files != len(d.Files) || h.Version != descriptor.Version {
+				version := 1
+				if d.Rejects != nil {
+					version = 2
+				}
+				if err != nil || h.Files != len(d.Files) || h.Version != version {
 					t.Fatalf("Peek: %+v, %v", h, err)
 				}
 				d.Files, h.Descriptor.Files = nil, nil
+				if d.Rejects != nil {
+					d.Rejects.Files = nil
+				}
 				if diff := differ(d, h.Descriptor); diff != "" {
 					t.Fatal(diff)
 				}
@@ -78,9 +85,34 @@ func golden(t testing.TB, fx fixture) *descriptor.Descriptor {
 }
 
 func TestBytesOfVersion1StayAsTheyAre(t *testing.T) {
+	goldenBytes(t, "v1", golden)
+}
+
+// goldenRejects is a batch with rejects.
+func goldenRejects(t testing.TB, fx fixture) *descriptor.Descriptor {
+	d := golden(t, fx)
+	d.Inputs[0].Range.To, d.Inputs[0].Rejects = 15, 1
+	d.Rejects = &descriptor.Rejects{TableUUID: rejectsUUID, SchemaID: 1, SpecID: 0, FormatVersion: 2, Rows: 1, Bytes: 512}
+	d.Rejects.Files = []iceberg.DataFile{rejectsFile(t, d.Rejects, "file:///wh/db/r/data/a.parquet")}
+	return d
+}
+
+// goldenReplay takes the place of files of the rejects table.
+func goldenReplay(t testing.TB, fx fixture) *descriptor.Descriptor {
+	d := goldenRejects(t, fx)
+	d.Inputs, d.Rejects.Replaces = nil, []string{"file:///wh/db/r/data/b.parquet", "file:///wh/db/r/data/c.parquet"}
+	return d
+}
+
+func TestBytesOfVersion2StayAsTheyAre(t *testing.T) {
+	goldenBytes(t, "v2", goldenRejects)
+	goldenBytes(t, "v2_replay", goldenReplay)
+}
+
+func goldenBytes(t *testing.T, name string, golden func(testing.TB, fixture) *descriptor.Descriptor) {
 	for _, version := range []int{2, 3} {
 		fx := newFixture(t, version)
-		path := filepath.Join("testdata", fmt.Sprintf("descriptor_v1_format%d.json", version))
+		path := filepath.Join("testdata", fmt.Sprintf("descriptor_%s_format%d.json", name, version))
 		got, err := descriptor.Encode(golden(t, fx), fx.meta)
 		if err != nil {
 			t.Fatal(err)
@@ -109,11 +141,26 @@ func TestBytesOfVersion1StayAsTheyAre(t *testing.T) {
 
 func encoded(t testing.TB, fx fixture) []byte {
 	t.Helper()
+	return encode(t, fx, golden)
+}
+
+func encode(t testing.TB, fx fixture, golden func(testing.TB, fixture) *descriptor.Descriptor) []byte {
+	t.Helper()
 	b, err := descriptor.Encode(golden(t, fx), fx.meta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// reseal1 says of bytes of version 2 that they are version 1.
+func reseal1(t testing.TB, b []byte) []byte {
+	t.Helper()
+	_, body, err := descriptor.OpenEnvelope("descriptor", 2, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return descriptor.SealEnvelope("descriptor", 1, body)
 }
 
 func TestDecodeSaysWhatIsWrong(t *testing.T) {
@@ -148,7 +195,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		"another envelope":       {strings.Replace(good, `"descriptor"`, `"wal"`, 1), fx.meta, descriptor.ErrFormat},
 		"cut off":                {good[:len(good)/2], fx.meta, descriptor.ErrFormat},
 		"no version":             {strings.Replace(good, `"version":1`, `"version":0`, 1), fx.meta, descriptor.ErrFormat},
-		"newer version":          {strings.Replace(good, `"version":1`, `"version":2`, 1), fx.meta, descriptor.ErrVersion},
+		"newer version":          {strings.Replace(good, `"version":1`, `"version":3`, 1), fx.meta, descriptor.ErrVersion},
 		"newer and differently":  {`{"floe":"descriptor","version":9,"new":[1],"body":"x"}`, fx.meta, descriptor.ErrVersion},
 		"a changed number":       {strings.Replace(good, `"rows":2`, `"rows":3`, 1), fx.meta, descriptor.ErrChecksum},
 		"no checksum":            {strings.Replace(good, `"sha256":"`, `"sha256":"0`, 1), fx.meta, descriptor.ErrChecksum},
@@ -162,6 +209,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		"another table":          {good, other, descriptor.ErrOtherTable},
 		"unknown schema":         {swap(`"schema":0`, `"schema":7`), fx.meta, descriptor.ErrUnknownSchema},
 		"unknown spec":           {swap(`"spec":0`, `"spec":7`), fx.meta, descriptor.ErrUnknownSpec},
+		"rejects in version 1":   {string(reseal1(t, encode(t, fx, goldenRejects))), fx.meta, descriptor.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := descriptor.Decode([]byte(c.bytes), c.meta)
@@ -178,16 +226,25 @@ func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 		change func(*descriptor.Descriptor)
 		want   error
 	}{
-		"another table":      {func(d *descriptor.Descriptor) { d.TableUUID = uuid.New() }, descriptor.ErrOtherTable},
-		"unknown schema":     {func(d *descriptor.Descriptor) { d.SchemaID = 9 }, descriptor.ErrUnknownSchema},
-		"unknown spec":       {func(d *descriptor.Descriptor) { d.SpecID = 9 }, descriptor.ErrUnknownSpec},
-		"wrong sum":          {func(d *descriptor.Descriptor) { d.Rows++ }, descriptor.ErrInvalid},
-		"a name that is cut": {func(d *descriptor.Descriptor) { d.Topology = "a\xff" }, descriptor.ErrInvalid},
-		"partition twice":    {func(d *descriptor.Descriptor) { d.Inputs = append(d.Inputs, d.Inputs[0]) }, descriptor.ErrInvalid},
-		"range backwards":    {func(d *descriptor.Descriptor) { d.Inputs[0].Range.To = 0 }, descriptor.ErrInvalid},
+		"another table":             {func(d *descriptor.Descriptor) { d.TableUUID = uuid.New() }, descriptor.ErrOtherTable},
+		"unknown schema":            {func(d *descriptor.Descriptor) { d.SchemaID = 9 }, descriptor.ErrUnknownSchema},
+		"unknown spec":              {func(d *descriptor.Descriptor) { d.SpecID = 9 }, descriptor.ErrUnknownSpec},
+		"wrong sum":                 {func(d *descriptor.Descriptor) { d.Rows++ }, descriptor.ErrInvalid},
+		"a name that is cut":        {func(d *descriptor.Descriptor) { d.Topology = "a\xff" }, descriptor.ErrInvalid},
+		"partition twice":           {func(d *descriptor.Descriptor) { d.Inputs = append(d.Inputs, d.Inputs[0]) }, descriptor.ErrInvalid},
+		"range backwards":           {func(d *descriptor.Descriptor) { d.Inputs[0].Range.To = 0 }, descriptor.ErrInvalid},
+		"rejects that are nowhere":  {func(d *descriptor.Descriptor) { d.Rejects = nil }, descriptor.ErrInvalid},
+		"rejects in no file":        {func(d *descriptor.Descriptor) { d.Rejects.Files, d.Rejects.Rows, d.Rejects.Bytes = nil, 0, 0 }, descriptor.ErrInvalid},
+		"rejects of no table":       {func(d *descriptor.Descriptor) { d.Rejects.TableUUID = uuid.Nil }, descriptor.ErrInvalid},
+		"a reject that is not one":  {func(d *descriptor.Descriptor) { d.Inputs[0].Rejects++ }, descriptor.ErrInvalid},
+		"wrong sum of rejects":      {func(d *descriptor.Descriptor) { d.Rejects.Bytes++ }, descriptor.ErrInvalid},
+		"rejects of another spec":   {func(d *descriptor.Descriptor) { d.Rejects.SpecID++ }, descriptor.ErrInvalid},
+		"a replay that covers":      {func(d *descriptor.Descriptor) { d.Rejects.Replaces = []string{"f"} }, descriptor.ErrInvalid},
+		"a replay of a file twice":  {func(d *descriptor.Descriptor) { d.Inputs, d.Rejects.Replaces = nil, []string{"f", "f"} }, descriptor.ErrInvalid},
+		"rejects of format version": {func(d *descriptor.Descriptor) { d.Rejects.FormatVersion = 1 }, descriptor.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := golden(t, fx)
+			d := goldenRejects(t, fx)
 			c.change(d)
 			if b, err := descriptor.Encode(d, fx.meta); !errors.Is(err, c.want) {
 				t.Errorf("got %s, %v; want %v", b, err, c.want)
@@ -248,17 +305,17 @@ func TestTwoDecimalPartitionFieldsCantBeWritten(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	fx := newFixture(f, 2)
-	good := encoded(f, fx)
-	f.Add(good, true)
-	_, body, err := descriptor.OpenEnvelope("descriptor", 1, good)
-	if err != nil {
-		f.Fatal(err)
+	for _, golden := range []func(testing.TB, fixture) *descriptor.Descriptor{golden, goldenRejects, goldenReplay} {
+		_, body, err := descriptor.OpenEnvelope("descriptor", 2, encode(f, fx, golden))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body, true)
 	}
-	f.Add(body, true)
 	f.Add([]byte(`{"floe":"descriptor","version":1,"sha256":"","body":{}}`), false)
 	f.Fuzz(func(t *testing.T, b []byte, seal bool) {
 		if seal {
-			b = descriptor.SealEnvelope("descriptor", 1, b)
+			b = descriptor.SealEnvelope("descriptor", 2, b)
 		}
 		_, _ = descriptor.Peek(b)
 		d, err := descriptor.Decode(b, fx.meta)

@@ -34,13 +34,17 @@ type Descriptor struct {
 	Rows, Bytes int64
 	// SealedAt is when the batch was closed.
 	SealedAt time.Time
+	// Rejects are the records that can't become rows, nil where there is none.
+	Rejects *Rejects
 }
 
-// Input is one range of a batch and what became of it: Rows + Filtered + Skipped is its length.
+// Input is one range of a batch and what became of it: Rows + Rejects + Filtered + Skipped is its length.
 type Input struct {
 	Range source.Range
 	// Rows is the number of records that became rows.
 	Rows int64
+	// Rejects is the number of records that went to the rejects table.
+	Rejects int64
 	// Filtered is the number of records that yield no row by rule (tombstones).
 	Filtered int64
 	// Skipped is the number of positions without a record: markers, aborted and compacted records.

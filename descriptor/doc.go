@@ -17,6 +17,11 @@
 // Reading with another spec gives no error but wrong values. So the body names the table's UUID, the schema, the spec and
 // the format version, and they are compared before any file is looked at.
 //
+// A batch with rejects is version 2: the body ends with the rejects table, its schema, spec and format version, and their
+// files, each input has its count of them. All else is version 1, which an older floe reads too.
+//
+//	"rejects":{"table":"…","schema":0,"spec":0,"format":2,"rows":1,"bytes":512,"files":["…"]}
+//
 // A version that this package does not know is refused (ErrVersion), never guessed at. Within a version nothing is added
 // to the body.
 package descriptor

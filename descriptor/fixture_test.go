@@ -17,7 +17,10 @@ import (
 	"github.com/stormfloe/floe/source"
 )
 
-var tableUUID = uuid.MustParse("0d3e8f4c-7a55-4f6e-9f0e-1b2c3d4e5f60")
+var (
+	tableUUID   = uuid.MustParse("0d3e8f4c-7a55-4f6e-9f0e-1b2c3d4e5f60")
+	rejectsUUID = uuid.MustParse("8a1c0f2e-33b0-4a7e-b9d4-6f5e4d3c2b1a")
+)
 
 // column is one type of the schema, and how values of it are drawn as partition values.
 type column struct {
@@ -175,7 +178,7 @@ func drawInputs(t *rapid.T) []descriptor.Input {
 					Incarnation: rapid.String().Draw(t, "incarnation"), ID: int32(i)},
 				From: source.Position(from), To: source.Position(from + rapid.Int64Range(0, 100).Draw(t, "len")),
 			},
-			Rows: rapid.Int64Range(0, 9).Draw(t, "in.rows"), Filtered: rapid.Int64Range(0, 9).Draw(t, "in.filtered"),
+			Rows: rapid.Int64Range(0, 9).Draw(t, "in.rows"), Rejects: rapid.Int64Range(0, 9).Draw(t, "in.rejects"), Filtered: rapid.Int64Range(0, 9).Draw(t, "in.filtered"),
 			Skipped: rapid.Int64Range(0, 9).Draw(t, "in.skipped"), MaxTimestampMs: rapid.Int64().Draw(t, "in.ts"),
 		})
 	}
@@ -195,7 +198,40 @@ func (fx fixture) draw(t *rapid.T) *descriptor.Descriptor {
 		d.Rows += f.Count()
 		d.Bytes += f.FileSizeBytes()
 	}
+	d.Rejects = drawRejects(t, d.Inputs)
 	return d
+}
+
+// drawRejects gives a file with as many rows as the inputs have rejects; without inputs it may be a replay's.
+func drawRejects(t *rapid.T, ins []descriptor.Input) *descriptor.Rejects {
+	r := &descriptor.Rejects{TableUUID: rejectsUUID, SchemaID: rapid.IntRange(0, 9).Draw(t, "r.schema"),
+		SpecID: rapid.IntRange(0, 9).Draw(t, "r.spec"), FormatVersion: rapid.IntRange(2, 3).Draw(t, "r.format")}
+	for _, in := range ins {
+		r.Rows += in.Rejects
+	}
+	if len(ins) == 0 {
+		r.Rows = rapid.Int64Range(0, 9).Draw(t, "r.rows")
+		r.Replaces = rapid.SliceOfNDistinct(rapid.StringN(1, 9, -1), 0, 3, same[string]).Draw(t, "r.replaces")
+		if len(r.Replaces) == 0 {
+			r.Replaces = nil
+		}
+	}
+	if r.Rows == 0 {
+		return nil
+	}
+	r.Bytes = rapid.Int64Range(1, 1<<40).Draw(t, "r.bytes")
+	r.Files = []iceberg.DataFile{rejectsFile(t, r, "file:///wh/db/r/data/a.parquet")}
+	return r
+}
+
+// rejectsFile is one file with all of r's rows.
+func rejectsFile(t interface{ Fatal(...any) }, r *descriptor.Rejects, path string) iceberg.DataFile {
+	b, err := iceberg.NewDataFileBuilder(iceberg.NewPartitionSpecID(r.SpecID), iceberg.EntryContentData, path, iceberg.ParquetFile,
+		nil, nil, nil, r.Rows, r.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.ValueCounts(map[int]int64{1: r.Rows}).LowerBoundValues(map[int][]byte{6: {1, 0, 0, 0, 0, 0, 0, 0}}).Build()
 }
 
 // fileFields is all that a DataFile says of itself, in a form that can be compared.
@@ -228,18 +264,36 @@ func fileFields(f iceberg.DataFile) map[string]any {
 
 // differ says how two descriptors differ; empty where they do not.
 func differ(a, b *descriptor.Descriptor) string {
-	if len(a.Files) != len(b.Files) {
-		return fmt.Sprintf("%d files and %d files", len(a.Files), len(b.Files))
-	}
-	for i := range a.Files {
-		if x, y := fileFields(a.Files[i]), fileFields(b.Files[i]); !reflect.DeepEqual(x, y) {
-			return fmt.Sprintf("file %d:\n%v\n%v", i, x, y)
-		}
+	if diff := differFiles(a.Files, b.Files); diff != "" {
+		return diff
 	}
 	x, y := *a, *b
 	x.Files, y.Files = nil, nil
+	if a.Rejects != nil && b.Rejects != nil {
+		if diff := differFiles(a.Rejects.Files, b.Rejects.Files); diff != "" {
+			return "rejects: " + diff
+		}
+		r, q := *a.Rejects, *b.Rejects
+		r.Files, q.Files = nil, nil
+		x.Rejects, y.Rejects = &r, &q
+		if !reflect.DeepEqual(r, q) {
+			return fmt.Sprintf("rejects:\n%+v\n%+v", r, q)
+		}
+	}
 	if !reflect.DeepEqual(x, y) {
 		return fmt.Sprintf("%+v\n%+v", x, y)
+	}
+	return ""
+}
+
+func differFiles(a, b []iceberg.DataFile) string {
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d files and %d files", len(a), len(b))
+	}
+	for i := range a {
+		if x, y := fileFields(a[i]), fileFields(b[i]); !reflect.DeepEqual(x, y) {
+			return fmt.Sprintf("file %d:\n%v\n%v", i, x, y)
+		}
 	}
 	return ""
 }

@@ -3,13 +3,13 @@
 package wal_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/internal/catalogs"
+	"github.com/stormfloe/floe/internal/services"
 	"github.com/stormfloe/floe/internal/tableio"
 	"github.com/stormfloe/floe/wal"
 )
@@ -17,10 +17,7 @@ import (
 // TestTheWALOnS3 runs where FLOE_TEST_S3 is the address of an S3 server with a bucket "floe" that takes any key, such as
 // moto: http://127.0.0.1:5005
 func TestTheWALOnS3(t *testing.T) {
-	endpoint := os.Getenv("FLOE_TEST_S3")
-	if endpoint == "" {
-		t.Skip("FLOE_TEST_S3 is not set")
-	}
+	endpoint := services.Address(t, "FLOE_TEST_S3")
 	cat, closeCatalog, err := catalogs.Open(t.Context(), "floe", map[string]string{
 		"type": "sqlite", "uri": filepath.Join(t.TempDir(), "c.db"), "warehouse": "s3://floe/" + filepath.Base(t.TempDir()) + t.Name(),
 		"s3.endpoint": endpoint, "s3.access-key-id": "k", "s3.secret-access-key": "s", "s3.region": "us-east-1"})

@@ -143,6 +143,30 @@ func (s *Store) List(ctx context.Context, tbl *table.Table) ([]descriptor.Entry,
 	return entries, nil
 }
 
+// Aside finds the files that SetAside has moved the topology's entries to.
+func (s *Store) Aside(ctx context.Context, tbl *table.Table) (paths []string, err error) {
+	if s.invalid != nil {
+		return nil, s.invalid
+	}
+	fio, err := fileIO(ctx, tbl)
+	if err != nil {
+		return nil, err
+	}
+	files, err := tableio.List(fio, s.root(tbl))
+	if err != nil {
+		return nil, fmt.Errorf("list the WAL: %w", err)
+	}
+	for _, f := range files {
+		if entry, ok := strings.CutSuffix(f.Path, corrupt); !ok {
+			continue
+		} else if _, ok := entryID(s.root(tbl), entry); ok {
+			paths = append(paths, f.Path)
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
 // entryID says whether the path is <root>/<component>/<task>/<commit id>.json, and gives the commit id.
 func entryID(root, p string) (uuid.UUID, bool) {
 	rel, ok := strings.CutPrefix(p, root+"/")
