@@ -37,7 +37,7 @@ func (c *Committer) landed(ctx context.Context, g *group, tbl *table.Table, snap
 			return unseen
 		}
 	}
-	c.obs.Committed(len(files), rows, bytes, c.cfg.Now().Sub(g.first))
+	c.obs.Committed(Commit{SnapshotID: snapshot, Files: len(files), Rows: rows, Bytes: bytes, Took: c.cfg.Now().Sub(g.first)})
 	if unseen != nil {
 		c.log.Warn("files of a commit that landed late can't be looked at; its WAL entry stays until they are", "error", unseen)
 	} else {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
+	"github.com/stormfloe/floe/descriptor"
 	"github.com/stormfloe/floe/internal/protocol"
+	"github.com/stormfloe/floe/internal/tableio"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -19,6 +22,8 @@ import (
 type change struct {
 	id    uuid.UUID
 	files []iceberg.DataFile
+	// rejects are what it passes beside them: the outbox names their files.
+	rejects []*descriptor.Rejects
 	// at are the topology's positions afterwards; nil leaves them as they are (a source without positions).
 	at map[source.Partition]Progress
 	// merge says that manifests may be merged.
@@ -41,7 +46,7 @@ func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table
 	if err == nil && !c.shows(tbl, ch.id) {
 		return nil, protocol.Unknown, errNotShown
 	}
-	return tbl, answerOf(err), told(err)
+	return tbl, tableio.AnswerOf(err), tableio.Told(err)
 }
 
 // errNotShown is a yes that is none. A gateway that answers a commit with a redirect (from http to https, say) makes the
@@ -52,7 +57,7 @@ var errNotShown = errors.New("the catalog answered with a table that does not ho
 // errNotMoved is a conflict that the table does not bear out, a second time: a cache gives the looks an old table, or what
 // answers is not the catalog. It is not waited out in silence.
 var errNotMoved = errors.New("the catalog refuses it as if the table had moved on, and each look shows the same table; " +
-	"does a cache stand before the catalog?")
+	"does a cache stand before the catalog, or has a process that was killed left a lock on the table?")
 
 // shows says whether the branch, as the answer to a commit gives it, holds the commit: at its head, or below what others
 // have committed since.
@@ -72,6 +77,10 @@ func (c *Committer) shows(tbl *table.Table, id uuid.UUID) bool {
 
 // stage builds the transaction; it writes manifests but does not ask the catalog for anything.
 func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Transaction, error) {
+	if len(ch.files) > 0 {
+		// What was looked at must hold when the files come: a change of the schema leaves the branch's head alone.
+		ch.expire.reqs = append(slices.Clip(ch.expire.reqs), table.AssertCurrentSchemaID(v.tbl.Schema().ID))
+	}
 	tx, err := ch.expire.on(c.loader, v.tbl).NewTransactionOnBranchWithError(c.cfg.Branch)
 	if err != nil {
 		return nil, err
@@ -88,11 +97,17 @@ func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Trans
 			return nil, err
 		}
 	}
+	if err := c.stageOutbox(v, val, ch); err != nil {
+		return nil, err
+	}
 	summary, err := c.summary(val, ch)
 	if err != nil {
 		return nil, err
 	}
 	if err := appendTo(ctx, tx, ch, summary); err != nil {
+		return nil, err
+	}
+	if err := c.sequenced(tx, v, ch); err != nil {
 		return nil, err
 	}
 	if summary[keyPositions] == "" || c.cfg.NoProperty {
@@ -107,6 +122,34 @@ func (c *Committer) stage(ctx context.Context, v *view, ch change) (*table.Trans
 		return nil, err
 	}
 	return tx, tx.SetProperties(iceberg.Properties{propertyPrefix + c.cfg.Branch: property})
+}
+
+// stageOutbox carries the outbox of v forward, without what was seen in the rejects table, and adds what ch passes. Rejects
+// follow the main table: this commit is the first that tells of them.
+func (c *Committer) stageOutbox(v *view, val *value, ch change) error {
+	box := c.keptOutbox(v)
+	if b, ok := pack(ch.id, v.hist.Last+1, c.cfg.Now(), ch.rejects); ok {
+		box = append(box, b)
+	}
+	if len(box) == 0 && len(v.outbox) == 0 {
+		return nil
+	}
+	return val.setOutbox(c.cfg.Topology, box)
+}
+
+// sequenced refuses a snapshot that has another sequence number than its outbox says.
+func (c *Committer) sequenced(tx *table.Transaction, v *view, ch change) error {
+	if len(ch.rejects) == 0 {
+		return nil
+	}
+	st, err := tx.StagedTable()
+	if err != nil {
+		return err
+	}
+	if s := st.SnapshotByName(c.cfg.Branch); s == nil || s.SequenceNumber != v.hist.Last+1 {
+		return fmt.Errorf("the snapshot on branch %q has another sequence number than %d", c.cfg.Branch, v.hist.Last+1)
+	}
+	return nil
 }
 
 func (c *Committer) summary(val *value, ch change) (iceberg.Properties, error) {

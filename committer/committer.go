@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
 
 	"github.com/stormfloe/floe/descriptor"
 	"github.com/stormfloe/floe/source"
@@ -65,6 +66,8 @@ type Config struct {
 	MaxPending int
 	// Logger's default is slog.Default().
 	Logger *slog.Logger
+	// Rejects loads the table that rejects go to, unpartitioned, in any catalog. nil: a batch with rejects is refused.
+	Rejects Loader
 	// Observer is told what happens; nil for none.
 	Observer Observer
 	// Now is the clock that ages are measured with. Default time.Now.
@@ -73,8 +76,8 @@ type Config struct {
 
 // Observer is told of events; its methods are called from the committer's goroutine and must not block.
 type Observer interface {
-	// Committed: a group landed (also one that reported an error first), after d from its first attempt.
-	Committed(files int, rows, bytes int64, d time.Duration)
+	// Committed: a group landed, also one that reported an error first.
+	Committed(c Commit)
 	// CommitFailed: a group failed for good; each descriptor in it is re-read or given up.
 	CommitFailed(err error)
 	// Outcome counts each attempt by kind: "landed", "refused", "settled_landed", "superseded", "pinned_retry".
@@ -83,6 +86,21 @@ type Observer interface {
 	Pending(files int, oldest time.Time)
 	// Trouble: the catalog or the table can't be reached or refuses; nil when that has passed.
 	Trouble(err error)
+	// RejectsAppended: files of rejects were appended to the rejects table. It and Outbox come from any goroutine.
+	RejectsAppended(files int, rows, bytes int64)
+	// Outbox: what waits for the rejects table, whenever it was looked at. It has not fallen behind as long as Err is nil.
+	Outbox(o Outbox)
+}
+
+// Commit is a group that has landed. Rejects are not counted in it.
+type Commit struct {
+	// SnapshotID is the snapshot that holds it.
+	SnapshotID int64
+	// Files are its data files, with Rows rows and Bytes bytes.
+	Files       int
+	Rows, Bytes int64
+	// Took is the time from its first attempt until it had landed.
+	Took time.Duration
 }
 
 // Verdict says what became of a descriptor.
@@ -135,8 +153,12 @@ type Committer struct {
 	// turn is held by whoever commits: Run for one group, Settle, Begin, Set.
 	turn chan struct{}
 	in   chan Submission
-	// flush holds at most one request; more are the same request.
-	flush chan struct{}
+	// flush holds at most one request; more are the same request. So does unfinished, which wakes the finisher.
+	flush, unfinished chan struct{}
+	// finishing is held by whoever finishes outboxes, and guards shelfAppends. Who holds the turn may wait for it, not the
+	// other way round.
+	finishing    chan struct{}
+	shelfAppends int
 	// ended is closed when Run returns.
 	ended   chan struct{}
 	started atomic.Bool
@@ -158,6 +180,11 @@ type Committer struct {
 		table  *table.Table
 		at     map[source.Partition]Progress
 		warned map[string]bool
+		// boxed is how many files the newest outbox names.
+		boxed int
+		// shelf is the rejects table as last seen; seen are commits whose rejects it was seen to hold.
+		shelf *table.Table
+		seen  map[uuid.UUID]bool
 	}
 }
 
@@ -179,13 +206,13 @@ func New(cfg Config, l Loader, log Log) (*Committer, error) {
 		log:   cfg.Logger.With("topology", cfg.Topology, "branch", cfg.Branch),
 		turn:  make(chan struct{}, 1),
 		in:    make(chan Submission, cfg.MaxPending),
-		flush: make(chan struct{}, 1),
+		flush: make(chan struct{}, 1), unfinished: make(chan struct{}, 1), finishing: make(chan struct{}, 1),
 		ended: make(chan struct{}),
 
 		forgotten: map[string]uint64{},
 		refusals:  map[string]int{},
 	}
-	c.mu.warned = map[string]bool{}
+	c.mu.warned, c.mu.seen = map[string]bool{}, map[uuid.UUID]bool{}
 	if cfg.NoProperty {
 		c.log.Warn("positions are kept in snapshot summaries alone; expiry that removes all of them makes the next start ask")
 	}
@@ -218,6 +245,19 @@ func (c *Committer) publish(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.publishLocked(v.tbl, v.at)
+	if c.mu.boxed = boxFiles(v.outbox); c.mu.boxed > 0 {
+		c.wakeFinisher()
+		c.warnOutboxLocked()
+	}
+}
+
+// warnOutboxLocked tells of rejects that nobody appends. Who only looks is not told: another process may be at it.
+func (c *Committer) warnOutboxLocked() {
+	if c.cfg.Rejects == nil && c.mu.boxed > 0 && c.started.Load() && !c.mu.warned[keyRejects] {
+		c.mu.warned[keyRejects] = true
+		c.log.Warn("an earlier run left rejects that are not in their table yet, and none is configured now; they wait until one is",
+			"files", c.mu.boxed)
+	}
 }
 
 // publishLocked keeps the newer one of two that were seen at the same time. Sequence numbers come first: clocks of those who

@@ -76,7 +76,10 @@ func (c *Committer) check(s Submission) error {
 	if d.Topology != c.cfg.Topology {
 		return fmt.Errorf("committer: batch %s is of topology %q, this committer serves %q", d.ID, d.Topology, c.cfg.Topology)
 	}
-	if len(d.Inputs) > 0 && len(rangesOf(d)) == 0 && len(d.Files) > 0 {
+	if err := c.checkRejects(d); err != nil {
+		return err
+	}
+	if len(d.Inputs) > 0 && len(rangesOf(d)) == 0 && len(d.Files)+len(rejectFiles(d)) > 0 {
 		return fmt.Errorf("committer: batch %s has files, but all its ranges are empty", d.ID)
 	}
 	return checkInputs(d)
@@ -84,6 +87,7 @@ func (c *Committer) check(s Submission) error {
 
 func checkInputs(d *descriptor.Descriptor) error {
 	seen := make(map[source.Partition]bool, len(d.Inputs))
+	var rejects int64
 	for _, in := range d.Inputs {
 		r := in.Range
 		switch {
@@ -91,12 +95,16 @@ func checkInputs(d *descriptor.Descriptor) error {
 			return fmt.Errorf("committer: batch %s: %s is no range", d.ID, r)
 		case seen[r.Partition]:
 			return fmt.Errorf("committer: batch %s: two ranges of %s", d.ID, r.Partition)
-		case in.Rows < 0 || in.Filtered < 0 || in.Skipped < 0 || in.Rows > r.Len() || in.Filtered > r.Len() ||
-			in.Rows+in.Filtered+in.Skipped != r.Len():
-			return fmt.Errorf("committer: batch %s: range %s has %d rows, %d filtered and %d skipped, which is not its length %d",
-				d.ID, r, in.Rows, in.Filtered, in.Skipped, r.Len())
+		case min(in.Rows, in.Rejects, in.Filtered, in.Skipped) < 0 || max(in.Rows, in.Rejects, in.Filtered, in.Skipped) > r.Len() ||
+			uint64(in.Rows)+uint64(in.Rejects)+uint64(in.Filtered)+uint64(in.Skipped) != uint64(r.Len()):
+			return fmt.Errorf("committer: batch %s: range %s has %d rows, %d rejects, %d filtered and %d skipped, which is not its length %d",
+				d.ID, r, in.Rows, in.Rejects, in.Filtered, in.Skipped, r.Len())
 		}
 		seen[r.Partition] = true
+		rejects += in.Rejects
+	}
+	if has := d.Rejects; len(d.Inputs) > 0 && (has == nil && rejects != 0 || has != nil && has.Rows != rejects) {
+		return fmt.Errorf("committer: batch %s: its ranges have %d rejects, which are not the rows of its files of rejects", d.ID, rejects)
 	}
 	return nil
 }
@@ -115,8 +123,10 @@ func rangesOf(d *descriptor.Descriptor) []source.Range {
 // nobody observes nothing.
 type nobody struct{}
 
-func (nobody) Committed(int, int64, int64, time.Duration) {}
-func (nobody) CommitFailed(error)                         {}
-func (nobody) Outcome(string)                             {}
-func (nobody) Pending(int, time.Time)                     {}
-func (nobody) Trouble(error)                              {}
+func (nobody) Committed(Commit)                  {}
+func (nobody) CommitFailed(error)                {}
+func (nobody) Outcome(string)                    {}
+func (nobody) Pending(int, time.Time)            {}
+func (nobody) Trouble(error)                     {}
+func (nobody) RejectsAppended(int, int64, int64) {}
+func (nobody) Outbox(Outbox)                     {}

@@ -22,6 +22,8 @@ type sqlWorld struct {
 	*world
 	real   catalog.Catalog
 	loader *tableio.Loader
+	// rej, if not nil, is its rejects table: every batch has one.
+	rej *sqlWorld
 }
 
 func newSQLWorld(t *testing.T) *sqlWorld {
@@ -49,12 +51,9 @@ func (s *sqlWorld) sync() {
 
 const lifeEnd = 6
 
-// live runs one life of a topology with one partition, from wherever the table stands to its end, until it is done or
-// has crashed.
-func (s *sqlWorld) live(plan *fault.Plan) {
-	s.t.Helper()
+// untilDeath gives a context that ends with a plan's process, or after a minute.
+func untilDeath(plan *fault.Plan) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	go func() {
 		select {
 		case <-plan.Died():
@@ -62,8 +61,21 @@ func (s *sqlWorld) live(plan *fault.Plan) {
 		case <-ctx.Done():
 		}
 	}()
-	c, err := New(Config{Topology: "a", MaxBackoff: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
-		tableio.New(fault.WrapCatalog(s.real, plan), ident, tableio.WithIO(plan.IO)), wal.New("", "a"))
+	return ctx, cancel
+}
+
+// live runs one life of a topology with one partition, from wherever the table stands to its end, until it is done or
+// has crashed.
+func (s *sqlWorld) live(plan *fault.Plan) {
+	s.t.Helper()
+	ctx, cancel := untilDeath(plan)
+	defer cancel()
+	obs := newRecorder()
+	cfg := Config{Topology: "a", MaxBackoff: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Observer: obs}
+	if s.rej != nil {
+		cfg.Rejects = tableio.New(fault.WrapCatalog(s.real, plan), rejIdent, tableio.WithIO(plan.IO))
+	}
+	c, err := New(cfg, tableio.New(fault.WrapCatalog(s.real, plan), ident, tableio.WithIO(plan.IO)), wal.New("", "a"))
 	s.must(err)
 	if _, err := c.Load(ctx); err != nil {
 		return
@@ -81,7 +93,7 @@ func (s *sqlWorld) live(plan *fault.Plan) {
 	for next < lifeEnd && ctx.Err() == nil {
 		to := min(next+4, lifeEnd)
 		done := make(chan Outcome, 1)
-		if c.Submit(ctx, Submission{Descriptor: s.batch("a", rng(0, next, to)), Owner: "w", Epoch: epoch, Done: func(o Outcome) { done <- o }}) != nil {
+		if c.Submit(ctx, Submission{Descriptor: s.next(next, to), Owner: "w", Epoch: epoch, Done: func(o Outcome) { done <- o }}) != nil {
 			break
 		}
 		select {
@@ -89,6 +101,7 @@ func (s *sqlWorld) live(plan *fault.Plan) {
 			switch o.Verdict {
 			case Landed, AlreadyThere:
 				next = to
+				s.finished(ctx, c, obs)
 			case Reread:
 				next, epoch = o.Positions[part(0)], epoch+1
 			default:
@@ -97,6 +110,7 @@ func (s *sqlWorld) live(plan *fault.Plan) {
 		case <-ctx.Done():
 		}
 	}
+	_ = c.Finish(ctx) // as a graceful end does
 	cancel()
 	<-ended
 }

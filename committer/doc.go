@@ -50,6 +50,20 @@
 // could not be told when another one committed (a rollback to before its first commit, a cherry-pick, lost history), its
 // entry says "unclear", so that the new commit does not hide the reason to ask.
 //
+// # Rejects
+//
+// Records that can't become rows are files of a second table, the rejects table. The commit that passes them names the files in
+// its topology's outbox, a part of the positions value that every commit carries forward:
+//
+//	"outbox":[{"commit":"…","seq":12,"at":1700000000000,"table":"…","files":[{"path":"…","rows":3,"bytes":2048}]}]
+//
+// Run's finisher, and whoever else finds an outbox, appends what the rejects table does not hold, under the commit's id and
+// pinned to the head that was searched for it. The process that has seen it there takes it off with its next commit. What the
+// rejects table holds it says in each snapshot that floe makes, and in a property: docs/formats.md has the bytes,
+// docs/adr/0009-rejects.md why they are bounded. It is away: the stream goes on until the outbox is full. It can't be told
+// what it holds: nothing is appended, Observer.Outbox says why, and AnswerRejects is a person's answer. It is another table than
+// the one an entry was written for: Run ends with a *StopError until AnswerRejects has settled that.
+//
 // # Limits
 //
 // If somebody sets the branch back to the very base of a request that is still on its way (requests have deadlines:

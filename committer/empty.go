@@ -64,6 +64,21 @@ func (c *Committer) Set(ctx context.Context, at map[source.Partition]source.Posi
 	})
 }
 
+// Forget takes the positions of partitions out of the table, with a pinned empty append: the next start begins them as it does partitions
+// that it never read. It is for a topology that does not run. Those that the table has no position for are no error.
+func (c *Committer) Forget(ctx context.Context, ps []source.Partition) (Positions, error) {
+	return c.move(ctx, func(v *view) (map[source.Partition]Progress, error) {
+		if v.stop != nil {
+			return nil, v.stop
+		}
+		at := progressOf(v)
+		for _, p := range ps {
+			delete(at, p)
+		}
+		return at, nil
+	})
+}
+
 // conflicts says that two partitions can't both be in one topology's positions.
 func conflicts(a, b source.Partition) bool {
 	return a.Cluster != b.Cluster || a.Topic == b.Topic && a.Incarnation != b.Incarnation
@@ -183,15 +198,23 @@ func (c *Committer) heartbeat(ctx context.Context) error {
 	if err == nil {
 		c.publish(v)
 	}
-	if err != nil || v.at == nil || v.stop != nil || !c.buried(v) {
+	if err != nil {
 		if isStop(err) {
 			return err
 		}
 		return nil
 	}
+	return c.renew(ctx, v)
+}
+
+// renew is heartbeat's append where it is needed on v, by one who holds the turn.
+func (c *Committer) renew(ctx context.Context, v *view) error {
+	if v.at == nil || v.stop != nil || !c.buried(v) {
+		return nil
+	}
 	short, cancel := context.WithTimeout(ctx, c.cfg.AttemptTimeout)
 	defer cancel()
-	if _, err = c.moveHeld(short, func(v *view) (map[source.Partition]Progress, error) {
+	if _, err := c.moveHeld(short, func(v *view) (map[source.Partition]Progress, error) {
 		if v.stop != nil {
 			return nil, v.stop
 		}

@@ -130,10 +130,14 @@ func orElse[T any](p *T, v T) T {
 // on gives the table whose commits do it too.
 func (e expiry) on(l Loader, tbl *table.Table) *table.Table {
 	r, ok := l.(Rider)
-	if !ok || len(e.ids) == 0 {
+	if !ok || len(e.ids)+len(e.reqs) == 0 {
 		return tbl
 	}
-	return r.With(tbl, e.reqs, []table.Update{table.NewRemoveSnapshotsUpdate(e.ids, false)})
+	var updates []table.Update
+	if len(e.ids) > 0 {
+		updates = []table.Update{table.NewRemoveSnapshotsUpdate(e.ids, false)}
+	}
+	return r.With(tbl, e.reqs, updates)
 }
 
 // deleteLists deletes the manifest lists of the snapshots that are gone from now, the table as the commit left it. A list is

@@ -88,7 +88,7 @@ func fits(tbl *table.Table, d *descriptor.Descriptor) error {
 			return fmt.Errorf("batch %s was written against partition spec %d, which the table no longer has", d.ID, f.SpecID())
 		}
 	}
-	return nil
+	return keepsRequired(m, d)
 }
 
 // removeFiles deletes data files, those under the table's location or its data path alone: a WAL entry is no reason to

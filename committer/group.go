@@ -38,6 +38,8 @@ type group struct {
 	// entry is its WAL entry; noted is how many items it names, 0 for none yet.
 	entry string
 	noted int
+	// replay says that it is one batch that takes the place of rejects.
+	replay bool
 	// adopted says that it is an entry of an earlier life: it is not written again, and its files are looked at first.
 	adopted bool
 	// since is the table's last sequence number before the first attempt, or less.
@@ -64,7 +66,7 @@ const maxRefusals = 10
 func (c *Committer) commit(ctx context.Context, g *group) error {
 	for n := 0; ; n++ {
 		v, err := c.seek(ctx)
-		if err == nil && v.stop != nil && g.positioned() {
+		if err == nil && v.stop != nil && (g.positioned() || g.replay) {
 			err = v.stop
 		}
 		if err != nil {
@@ -76,15 +78,30 @@ func (c *Committer) commit(ctx context.Context, g *group) error {
 		if done, err := c.settled(ctx, g, v); done {
 			return err
 		}
-		if !c.sortOut(g, v) {
-			return nil
+		err = c.shelfKnown(ctx, g)
+		if err == nil {
+			if !c.sortOut(g, v) {
+				return nil
+			}
+			err = c.ready(ctx, g, v)
 		}
-		if err := c.ready(ctx, g, v); err != nil {
-			c.suffer(err)
-		} else if len(g.items) == 0 {
-			return nil
-		} else if done, err := c.attempt(ctx, g, v); done {
+		switch {
+		case isStop(err):
+			c.fail(g, err)
 			return err
+		case err != nil:
+			// Held by the rejects table, say, for days: the positions and the outbox must not be buried meanwhile.
+			if rerr := c.renew(ctx, v); rerr != nil {
+				c.fail(g, rerr)
+				return rerr
+			}
+			c.suffer(err)
+		case len(g.items) == 0:
+			return nil
+		default:
+			if done, err := c.attempt(ctx, g, v); done {
+				return err
+			}
 		}
 		limit := c.cfg.MaxBackoff
 		if g.last == protocol.Moved {
@@ -137,7 +154,7 @@ func (c *Committer) sortOut(g *group, v *view) bool {
 	}
 	var unfit []*item
 	fates, _ := protocol.JudgeGroup(v.next(), batches, func(i int) bool {
-		err := fits(v.tbl, g.items[i].Descriptor)
+		err := errors.Join(fits(v.tbl, g.items[i].Descriptor), c.fitsShelf(g.items[i].Descriptor))
 		if err != nil {
 			unfit = append(unfit, g.items[i])
 			g.err = err
@@ -194,6 +211,14 @@ func (c *Committer) movedByAnother(v *view, it *item) bool {
 // ready does what must be done before an attempt: the files are looked at, and the WAL entry is written. An entry that
 // can't be written is warned of; the table is the truth, and the entry only saves work.
 func (c *Committer) ready(ctx context.Context, g *group, v *view) error {
+	if err := c.makeRoom(ctx, g, v); err != nil {
+		return err
+	}
+	if g.replay {
+		if err := c.replaceable(ctx, g, v); err != nil || len(g.items) == 0 {
+			return err
+		}
+	}
 	if c.cfg.Now().Sub(g.lookedAt) >= lookAgain {
 		if err := c.lookAt(ctx, g, v); err != nil {
 			return err
@@ -209,8 +234,7 @@ func (c *Committer) ready(ctx context.Context, g *group, v *view) error {
 // written, a clean-up may have taken it, and a process can be stopped for hours and go on. A snapshot that names a file
 // that is gone can't be read at all, and a look costs little beside having written the file.
 func (c *Committer) lookAt(ctx context.Context, g *group, v *view) error {
-	all, _, _ := g.files()
-	gone, err := missing(ctx, v.tbl, all)
+	gone, err := c.missingOf(ctx, v.tbl, g)
 	if err != nil {
 		return err
 	}
@@ -223,8 +247,8 @@ func (c *Committer) lookAt(ctx context.Context, g *group, v *view) error {
 	var keep []*item
 	lost := map[protocol.Owner]bool{}
 	for _, it := range g.items {
-		torn := slices.ContainsFunc(it.Descriptor.Files, func(f iceberg.DataFile) bool { return slices.Contains(gone, f.FilePath()) })
-		if torn || lost[it.owner()] {
+		torn := func(f iceberg.DataFile) bool { return slices.Contains(gone, f.FilePath()) }
+		if slices.ContainsFunc(it.Descriptor.Files, torn) || slices.ContainsFunc(rejectFiles(it.Descriptor), torn) || lost[it.owner()] {
 			g.stale = append(g.stale, it)
 			lost[it.owner()] = it.Owner != ""
 			continue
@@ -273,7 +297,7 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 			g.since = v.hist.Last
 		}
 	}
-	ch := change{id: g.id, at: c.after(g, v), merge: g.last == 0 && c.mergeDue(ctx, v.tbl)}
+	ch := change{id: g.id, at: c.after(g, v), rejects: g.rejects(), merge: g.last == 0 && c.mergeDue(ctx, v.tbl)}
 	if g.last == 0 {
 		ch.expire = c.expireDue(v.tbl)
 	}
@@ -300,6 +324,9 @@ func (c *Committer) attempt(ctx context.Context, g *group, v *view) (bool, error
 		c.mu.Lock()
 		c.publishLocked(tbl, at)
 		c.mu.Unlock()
+		if len(ch.rejects) > 0 {
+			c.wakeFinisher()
+		}
 		err := c.landed(ctx, g, tbl, tbl.SnapshotByName(c.cfg.Branch).SnapshotID, at)
 		c.deleteLists(ctx, v.tbl, tbl, ch.expire)
 		return true, err
@@ -331,7 +358,7 @@ func (c *Committer) after(g *group, v *view) map[source.Partition]Progress {
 	for _, it := range g.items {
 		for _, in := range it.Descriptor.Inputs {
 			if in.Range.From < in.Range.To {
-				at[in.Range.Partition] = at[in.Range.Partition].advance(in.Range.To, in.Rows, in.Filtered, in.Skipped, in.MaxTimestampMs)
+				at[in.Range.Partition] = at[in.Range.Partition].advance(in)
 			}
 		}
 	}
@@ -349,7 +376,7 @@ func (g *group) positioned() bool {
 
 func (g *group) hasFiles() bool {
 	for _, it := range g.items {
-		if len(it.Descriptor.Files) > 0 {
+		if it.files() > 0 {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func TestAnswersOfARESTCatalog(t *testing.T) {
 		if !ok {
 			expect = protocol.Unknown
 		}
-		if got := answerOf(err); got != expect {
+		if got := tableio.AnswerOf(err); got != expect {
 			t.Errorf("%s: %s, want %s (%v)", mode, got, expect, err)
 		}
 	}
@@ -152,14 +152,14 @@ func TestAnswersOfASQLCatalog(t *testing.T) {
 	}
 	// The conflict is seen before anything is written: a bare error.
 	err := commit(stale)
-	if answerOf(err) != protocol.Moved || errors.Is(err, table.ErrCommitFailed) {
-		t.Errorf("stale base: %s (%v)", answerOf(err), err)
+	if tableio.AnswerOf(err) != protocol.Moved || errors.Is(err, table.ErrCommitFailed) {
+		t.Errorf("stale base: %s (%v)", tableio.AnswerOf(err), err)
 	}
 	if err := cat.DropTable(ctx, ident); err != nil {
 		t.Fatal(err)
 	}
-	if err = commit(stale); answerOf(err) == protocol.Landed || answerOf(err) == protocol.Refused {
-		t.Errorf("dropped table: %s (%v)", answerOf(err), err)
+	if err = commit(stale); tableio.AnswerOf(err) == protocol.Landed || tableio.AnswerOf(err) == protocol.Refused {
+		t.Errorf("dropped table: %s (%v)", tableio.AnswerOf(err), err)
 	}
 }
 

@@ -1,6 +1,9 @@
 package committer
 
-import "github.com/stormfloe/floe/source"
+import (
+	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/source"
+)
 
 // Positions are what the table holds for one topology: the next position of each partition, with its identity.
 type Positions struct {
@@ -24,12 +27,13 @@ type Progress struct {
 }
 
 // advance moves the progress over one input of a batch.
-func (p Progress) advance(to source.Position, rows, filtered, skipped, maxTimestampMs int64) Progress {
-	p.Next = to
-	p.Rows += rows
-	p.Filtered += filtered
-	p.Skipped += skipped
-	p.MaxTimestampMs = max(p.MaxTimestampMs, maxTimestampMs)
+func (p Progress) advance(in descriptor.Input) Progress {
+	p.Next = in.Range.To
+	p.Rows += in.Rows
+	p.Rejects += in.Rejects
+	p.Filtered += in.Filtered
+	p.Skipped += in.Skipped
+	p.MaxTimestampMs = max(p.MaxTimestampMs, in.MaxTimestampMs)
 	return p
 }
 

@@ -116,7 +116,7 @@ func (v *value) list() (known, doubted []string) {
 // doubt marks topologies as unclear.
 func (v *value) doubt(names []string) {
 	for _, n := range names {
-		v.topologies[n] = json.RawMessage(`{"unclear":true}`)
+		v.topologies[n] = unclearEntry(v.topologies[n])
 	}
 }
 

@@ -35,8 +35,8 @@ const (
 //
 // So everything is read that was made since the files were: manifest lists of all snapshots as young as they are, and of the
 // manifests in them those that no older snapshot can have. Where that is too much, the answer is no.
-func (c *Committer) unused(ctx context.Context, v *view, files []iceberg.DataFile, since time.Time) (bool, error) {
-	fio, err := v.tbl.FS(ctx)
+func (c *Committer) unused(ctx context.Context, tbl *table.Table, files []iceberg.DataFile, since time.Time) (bool, error) {
+	fio, err := tbl.FS(ctx)
 	if err != nil {
 		return false, fmt.Errorf("open the table's files: %w", err)
 	}
@@ -45,18 +45,18 @@ func (c *Committer) unused(ctx context.Context, v *view, files []iceberg.DataFil
 		p.paths[f.FilePath()] = true
 	}
 	old := func(s table.Snapshot) bool { return time.UnixMilli(s.TimestampMs).Before(since.Add(-proofSkew)) }
-	for _, s := range v.tbl.Metadata().Snapshots() {
+	for _, s := range tbl.Metadata().Snapshots() {
 		if old(s) {
 			p.floor = max(p.floor, s.SequenceNumber)
 		}
 	}
-	for _, s := range v.tbl.Metadata().Snapshots() {
+	for _, s := range tbl.Metadata().Snapshots() {
 		if old(s) {
 			continue
 		}
 		p.floor = min(p.floor, s.SequenceNumber-1) // clocks that are further apart than that
 	}
-	for _, s := range v.tbl.Metadata().Snapshots() {
+	for _, s := range tbl.Metadata().Snapshots() {
 		if old(s) {
 			continue
 		}

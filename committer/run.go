@@ -8,14 +8,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Run gathers, commits and answers until ctx ends. What is pending then is answered with its outcome as far as known
-// and otherwise not at all; a graceful end flushes and waits for the answers first. It is called once. A *StopError that
+// Run gathers, commits and answers until ctx ends, and appends rejects to their table. What is pending then is answered with
+// its outcome as far as known and otherwise not at all; a graceful end flushes, waits for the answers and calls Finish first. It is called once. A *StopError that
 // it returns says that a person must decide; everything pending has then failed with it.
 func (c *Committer) Run(ctx context.Context) error {
 	if !c.started.CompareAndSwap(false, true) {
 		return errors.New("committer: Run is called twice")
 	}
 	defer close(c.ended)
+	c.mu.Lock()
+	c.warnOutboxLocked() // what Load has found
+	c.mu.Unlock()
+	finished, end := c.startFinisher(ctx)
+	defer end()
 	timer := time.NewTimer(c.beat())
 	defer timer.Stop()
 	lastBeat := time.Now()
@@ -30,6 +35,10 @@ func (c *Committer) Run(ctx context.Context) error {
 		case <-c.flush:
 			flush = true
 		case <-timer.C:
+		case err := <-finished:
+			c.obs.Trouble(err)
+			c.failPending(err)
+			return err
 		}
 		c.drain(flush)
 		err := c.commitDue(ctx, flush)
@@ -73,7 +82,7 @@ func (c *Committer) drain(all bool) {
 // files counts the data files pending.
 func (c *Committer) files() (n int) {
 	for _, it := range c.pending {
-		n += len(it.Descriptor.Files)
+		n += it.files()
 	}
 	return n
 }
@@ -84,7 +93,7 @@ func (c *Committer) oldest() (withFiles, all time.Time) {
 		if all.IsZero() {
 			all = it.since
 		}
-		if len(it.Descriptor.Files) > 0 {
+		if it.files() > 0 {
 			return it.since, all
 		}
 	}
@@ -147,7 +156,7 @@ func (c *Committer) gather() *group {
 	var rest []*item
 	n := 0
 	for _, it := range c.pending {
-		full := len(g.items) > 0 && n+len(it.Descriptor.Files) > c.cfg.MaxDataFiles
+		full := len(g.items) > 0 && n+it.files() > c.cfg.MaxDataFiles
 		alone := len(g.items) > 0 && g.items[0].Owner != it.Owner &&
 			(c.refusals[it.Owner] > 0 || c.refusals[g.items[0].Owner] > 0)
 		if full || alone {
@@ -157,7 +166,7 @@ func (c *Committer) gather() *group {
 			}
 			continue
 		}
-		n += len(it.Descriptor.Files)
+		n += it.files()
 		g.items = append(g.items, it)
 	}
 	c.pending = rest

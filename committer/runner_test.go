@@ -29,13 +29,17 @@ type recorder struct {
 	landed   int
 	failed   int
 	trouble  chan struct{}
+	// appended are the rows of rejects; outboxes are told of each look, boxed is the last.
+	appended int64
+	outboxes chan Outbox
+	boxed    Outbox
 }
 
 func newRecorder() *recorder {
-	return &recorder{outcomes: map[string]int{}, trouble: make(chan struct{}, 1000)}
+	return &recorder{outcomes: map[string]int{}, trouble: make(chan struct{}, 1000), outboxes: make(chan Outbox, 10_000)}
 }
 
-func (r *recorder) Committed(int, int64, int64, time.Duration) {
+func (r *recorder) Committed(Commit) {
 	r.mu.Lock()
 	r.landed++
 	r.mu.Unlock()
@@ -54,6 +58,19 @@ func (r *recorder) Trouble(err error) {
 		default:
 		}
 	}
+}
+
+func (r *recorder) RejectsAppended(_ int, rows, _ int64) {
+	r.mu.Lock()
+	r.appended += rows
+	r.mu.Unlock()
+}
+
+func (r *recorder) Outbox(o Outbox) {
+	r.mu.Lock()
+	r.boxed = o
+	r.mu.Unlock()
+	r.outboxes <- o
 }
 
 func (r *recorder) count(kind string) int {

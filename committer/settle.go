@@ -2,6 +2,7 @@ package committer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -120,9 +121,7 @@ func (c *Committer) settleEntry(ctx context.Context, e descriptor.Entry) (protoc
 	if err != nil {
 		return 0, err
 	}
-	fate, fates := protocol.JudgeEntry(facts, v.next(), func(rs []source.Range) bool {
-		return protocol.Low(v.hist, v.hist.Since(e.Group.BaseSnapshot), rs, v.positionsIn(c.cfg.Topology))
-	})
+	fate, fates := c.judge(v, e, facts, v.next())
 	log := c.log.With("entry", e.Path)
 	switch fate {
 	case protocol.SetAside:
@@ -163,13 +162,8 @@ func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (pro
 	g := e.Group
 	f := protocol.Entry{
 		Readable: true, SameTable: g.TableUUID == v.uuid,
-		Seen: v.hist.See(g.CommitID.String(), v.hist.Since(g.BaseSnapshot)), Grace: c.cfg.Grace,
+		Seen: v.hist.See(g.CommitID.String(), v.hist.Since(g.BaseSnapshot)), Age: c.ageOf(e), Grace: c.cfg.Grace,
 	}
-	written := e.ModifiedAt
-	if g.CreatedAt.After(written) {
-		written = g.CreatedAt
-	}
-	f.Age = c.cfg.Now().Sub(written)
 	for _, d := range g.Descriptors {
 		f.Batches = append(f.Batches, protocol.EntryBatch{Ranges: rangesOf(d), Whole: func() bool {
 			// With any error some descriptors have lost their files in reading: none is taken for whole.
@@ -177,6 +171,9 @@ func (c *Committer) facts(ctx context.Context, v *view, e descriptor.Entry) (pro
 				return false
 			}
 			ok, err := whole(ctx, v.tbl, d)
+			if ok && err == nil {
+				ok, err = c.wholeRejects(ctx, d)
+			}
 			if err != nil {
 				c.log.Warn("files of a WAL entry can't be looked at; its records are read again", "entry", e.Path, "error", err)
 			}
@@ -218,9 +215,11 @@ func (c *Committer) abandon(ctx context.Context, v *view, e descriptor.Entry, fa
 		}
 		d := e.Group.Descriptors[i]
 		n := 0
-		ok, err := c.unused(ctx, v, d.Files, d.SealedAt)
+		ok, err := c.unused(ctx, v.tbl, d.Files, d.SealedAt)
 		if ok {
 			n, err = removeFiles(ctx, v.tbl, d.Files)
+			m, rerr := c.removeRejects(ctx, v, d)
+			n, err = n+m, errors.Join(err, rerr)
 		}
 		deleted += n
 		if err != nil {

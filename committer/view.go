@@ -36,6 +36,8 @@ type view struct {
 	// value is the newest positions value on the branch, never nil; at is this topology's part of it.
 	value *value
 	at    map[source.Partition]Progress
+	// outbox is the topology's, also where its positions are unclear.
+	outbox []boxed
 	// stop is set where a person must decide.
 	stop *StopError
 }
@@ -84,6 +86,9 @@ func (c *Committer) viewOf(ctx context.Context, tbl *table.Table) (*view, error)
 	if bad == nil {
 		v.at, bad = v.value.progress(c.cfg.Topology)
 	}
+	if bad == nil {
+		v.outbox, bad = v.value.outbox(c.cfg.Topology)
+	}
 	if bad != nil {
 		return nil, c.badValue(tbl, bad)
 	}
@@ -118,7 +123,7 @@ func (c *Committer) sameTable(tbl *table.Table) error {
 
 // history takes from the metadata what the protocol wants to know.
 func (c *Committer) history(m table.Metadata, parse func(string) *value) (*protocol.History, error) {
-	snapshots := snapshotsOf(m)
+	snapshots := snapshotsOf(m, keyPositions)
 	h := &protocol.History{
 		Snapshots: make(map[int64]protocol.Snapshot, len(snapshots)), NoProperty: c.cfg.NoProperty, Last: m.LastSequenceNumber(),
 	}
@@ -161,8 +166,8 @@ func (c *Committer) history(m table.Metadata, parse func(string) *value) (*proto
 	return h, nil
 }
 
-// snapshotsOf is what m knows of snapshots.
-func snapshotsOf(m table.Metadata) []protocol.Snapshot {
+// snapshotsOf is what m knows of snapshots. key is where a summary has the value that counts.
+func snapshotsOf(m table.Metadata, key string) []protocol.Snapshot {
 	all := tableio.Snapshots(m)
 	out := make([]protocol.Snapshot, 0, len(all))
 	for i := range all {
@@ -171,7 +176,7 @@ func snapshotsOf(m table.Metadata) []protocol.Snapshot {
 		if s.Summary != nil {
 			p := s.Summary.Properties
 			x.CommitID, x.Topology, x.Instance = p[keyCommitID], p[keyTopology], p[keyInstance]
-			x.Value = p[keyPositions]
+			x.Value = p[key]
 			if id, err := strconv.ParseInt(p[keyPickedFrom], 10, 64); err == nil {
 				x.PickedFrom = &id
 			}
@@ -200,7 +205,7 @@ func (c *Committer) find(ctx context.Context, tbl *table.Table, h *protocol.Hist
 		if err != nil || m == nil || m.TableUUID() != tbl.Metadata().TableUUID() {
 			return nil, true, err
 		}
-		return snapshotsOf(m), true, nil
+		return snapshotsOf(m, keyPositions), true, nil
 	})
 }
 

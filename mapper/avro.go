@@ -1,7 +1,7 @@
 package mapper
 
 import (
-	"encoding/binary"
+	"context"
 	"fmt"
 	"math"
 
@@ -11,8 +11,12 @@ import (
 // AvroOptions of an Avro mapper. Exactly one of Resolver and Schema is set.
 type AvroOptions struct {
 	// Resolver gives the schemas that records were written with. Each record's value is then a zero byte, the schema's id
-	// in four bytes (big endian), and the body: the wire format of Confluent's schema registry.
+	// in four bytes (big endian), and the body: the wire format of Confluent's schema registry. Or it is a byte of one, the schema's
+	// GUID in 16 bytes, and the body.
 	Resolver SchemaResolver
+	// Header is the header of a record that may name its schema, in the same form, where the value is the body alone:
+	// ValueSchemaHeader, or KeySchemaHeader where the mapper reads keys. It belongs to Resolver. Empty: none is looked at.
+	Header string
 	// Schema is the schema that all records were written with. Their values are then bodies alone, without a header.
 	Schema *AvroSchema
 	// Reader is what records are read as: the rules of Avro's schema resolution hold, with aliases and defaults, and its
@@ -20,9 +24,29 @@ type AvroOptions struct {
 	Reader *AvroSchema
 	// MaxDepth is how deep types may be nested in a schema, the record included. Default 100, at most 1,000.
 	MaxDepth int
+	// Unknown says what becomes of fields that are no column: they are ignored (the default), or make every record of that
+	// schema bad. They can't be kept.
+	Unknown UnknownOptions
+	// Evolve says which changes of the schema a record may ask for, with an *EvolveError. A new column gets the type that the
+	// record's schema says, read as Reader where that is set; a record asks for all that its schema needs. Default: none.
+	Evolve Evolution
 }
 
 const largestAvroDepth = 1000
+
+// AvroSchema is the text of a schema, in JSON.
+type AvroSchema struct {
+	Text string
+	// References are the texts of the schemas whose types Text names, each behind those that it names itself.
+	References []string
+}
+
+// SchemaResolver gives the Avro schemas that records name. It is called by several goroutines, for each reference once, unless
+// it failed. Its errors: ErrNoSchema, ErrNoReference and ErrWrongSchema make the record bad; any other one holds the stream until a
+// later call succeeds. ErrRefused marks those that mending the configuration ends and waiting hardly does.
+type SchemaResolver interface {
+	ResolveSchema(ctx context.Context, ref SchemaRef) (AvroSchema, error)
+}
 
 // Validate names what is wrong with the options.
 func (o *AvroOptions) Validate() error {
@@ -34,7 +58,13 @@ func (o *AvroOptions) Validate() error {
 	case o.MaxDepth < 0 || o.MaxDepth > largestAvroDepth:
 		return fmt.Errorf("mapper: avro: MaxDepth is %d, but must be 1 to %d, or 0 for %d", o.MaxDepth, largestAvroDepth, defaultDepth)
 	}
-	return nil
+	if o.Unknown.Policy == UnknownKeep {
+		return fmt.Errorf("mapper: avro: unknown fields can't be kept: ignore or reject them")
+	}
+	if err := o.Unknown.Validate(); err != nil {
+		return err
+	}
+	return o.Evolve.validate(&o.Unknown)
 }
 
 // NewAvro makes a factory of mappers that read a record's value as Avro. The package documentation says what each type
@@ -46,24 +76,24 @@ func NewAvro(opts AvroOptions) Factory {
 	if opts.MaxDepth == 0 {
 		opts.MaxDepth = defaultDepth
 	}
-	store := &avroStore{resolver: opts.Resolver, depth: opts.MaxDepth}
-	return func(s *Schema) (Mapper, error) {
+	store := &schemaStore[*avroSchema]{load: opts.load}
+	return inHeader(opts.Header, false, func(s *Schema) (Mapper, error) {
 		if err := opts.Validate(); err != nil {
 			return nil, err
 		}
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		m := &avroMapper{schema: s, store: store, plans: map[uint32]*avroPlan{}}
+		m := &avroMapper{schema: s, schemas: schemaReader[*avroSchema]{store: store}, plans: map[SchemaRef]*avroPlan{}, unknowns: opts.Unknown.Policy, evolution: opts.Evolve}
 		if opts.Reader != nil {
 			r, err := parseAvro(*opts.Reader, opts.MaxDepth, true)
 			if err != nil {
 				return nil, fmt.Errorf("mapper: avro: the reader schema: %w", err)
 			}
-			if bad := compileAvro(s, r, r).bad; bad != nil {
+			m.reader = r
+			if bad := m.compile(r).bad; bad != nil {
 				return nil, misfit("the reader schema", bad)
 			}
-			m.reader = r
 		}
 		if opts.Schema != nil {
 			w, err := parseAvro(*opts.Schema, opts.MaxDepth, false)
@@ -76,7 +106,16 @@ func NewAvro(opts AvroOptions) Factory {
 			}
 		}
 		return m, nil
+	})
+}
+
+// load asks the resolver.
+func (o *AvroOptions) load(ctx context.Context, id SchemaRef) (got readSchema[*avroSchema], err error) {
+	text, err := o.Resolver.ResolveSchema(ctx, id)
+	if err == nil {
+		got.schema, got.err = parseAvro(text, o.MaxDepth, false)
 	}
+	return got, err
 }
 
 // misfit says that no record of a schema can become a row.
@@ -89,24 +128,30 @@ func misfit(what string, bad *BadRecordError) error {
 
 // avroMapper has a plan for each schema that records were written with.
 type avroMapper struct {
-	schema *Schema
-	store  *avroStore
-	reader *avroSchema
+	schema  *Schema
+	schemas schemaReader[*avroSchema]
+	reader  *avroSchema
 	// fixed is the only plan, where records have no header.
 	fixed *avroPlan
-	plans map[uint32]*avroPlan
+	plans map[SchemaRef]*avroPlan
 	// last is the plan of the record before.
 	last   *avroPlan
-	lastID uint32
-	wanted *avroWanted
+	lastID SchemaRef
 
 	dst *Columns
 	// bad is why the decoder gave up: a function that gives an index below zero has set it, or full.
 	bad  BadRecordError
 	full bool
 	// free is how many more elements without a byte the record may have.
-	free  int
-	order []int32
+	free int
+	// spread is what the record may fill still.
+	spread spread
+	order  []int32
+
+	unknowns  UnknownPolicy
+	evolution Evolution
+	// failed is the column at which a record was refused.
+	failed *Field
 }
 
 // avroPlan is how records of one schema become rows, or why none does.
@@ -114,21 +159,12 @@ type avroPlan struct {
 	root *avroOp
 	dst  *Columns
 	bad  *BadRecordError
+	// evolve is what the schema needs first; nil where it needs nothing.
+	evolve *EvolveError
 }
 
-const (
-	avroHeader = 5
-	// freeElements is how many elements that take no byte (nulls in an array of nulls) a record may have: nothing else
-	// bounds them.
-	freeElements = 4096
-)
-
-var faultMagic = &fault{CodeSyntax, "not in the wire format of a schema registry: the first byte is not 0"}
-
-// noSchema says that nobody knows the schema of a record.
-func noSchema(id uint32) error {
-	return &BadRecordError{Code: CodeSchema, Reason: fmt.Sprintf("the schema registry has no schema %d", id)}
-}
+// freeElements is how many elements that take no byte (nulls in an array of nulls) a record may have: nothing else bounds them.
+const freeElements = 4096
 
 // Map appends the record's row to dst. Besides the errors of Mapper: *NotReadyError where the record's schema has yet to
 // be fetched; ErrFull where dst must be written out first; ErrSchema where dst was made for another schema.
@@ -141,19 +177,21 @@ func (m *avroMapper) Map(rec *source.Record, dst *Columns) error {
 		return &BadRecordError{Code: CodeEmpty, Reason: "a value of no bytes"}
 	}
 	p, at := m.fixed, 0
+	if p != nil && p.evolve != nil {
+		return p.evolve
+	}
 	if p == nil {
 		var err error
-		if p, err = m.planOf(b); err != nil {
+		if p, at, err = m.planOf(b); err != nil {
 			return err
 		}
-		at = avroHeader
 	}
 	if p.dst != dst {
 		if err := m.bind(p, dst); err != nil {
 			return err
 		}
 	}
-	m.dst, m.full, m.free = dst, false, freeElements
+	m.dst, m.full, m.free, m.spread = dst, false, freeElements, spreadOf(len(b))
 	if len(b) >= math.MaxInt32 || !dst.room(len(b)+1) {
 		return m.tooLarge(dst)
 	}
@@ -170,7 +208,7 @@ func (m *avroMapper) Map(rec *source.Record, dst *Columns) error {
 		return m.tooLarge(dst)
 	}
 	bad := m.bad
-	return &bad
+	return m.lacks(&bad)
 }
 
 // tooLarge tells columns that must be written out from a record that never fits.
@@ -181,23 +219,17 @@ func (m *avroMapper) tooLarge(dst *Columns) error {
 	return &BadRecordError{Code: CodeSize, Reason: "the record is too large for 32-bit offsets"}
 }
 
-// planOf reads the header.
-func (m *avroMapper) planOf(b []byte) (*avroPlan, error) {
-	if b[0] != 0 {
-		return nil, asError(faultMagic)
+// planOf reads the header, and gives where the body begins.
+func (m *avroMapper) planOf(b []byte) (*avroPlan, int, error) {
+	id, end, err := schemaRef(b)
+	if err != nil {
+		return nil, 0, err
 	}
-	if len(b) < avroHeader {
-		m.syntax(len(b), "the value ends inside its header")
-		bad := m.bad
-		return nil, &bad
-	}
-	id := binary.BigEndian.Uint32(b[1:])
 	if m.last == nil || id != m.lastID {
 		p := m.plans[id]
 		if p == nil {
-			var err error
 			if p, err = m.newPlan(id); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			m.plans[id] = p
 		}
@@ -205,31 +237,26 @@ func (m *avroMapper) planOf(b []byte) (*avroPlan, error) {
 	}
 	if m.last.bad != nil {
 		bad := *m.last.bad
-		return nil, &bad
+		return nil, 0, &bad
 	}
-	return m.last, nil
+	if m.last.evolve != nil {
+		return nil, 0, m.last.evolve
+	}
+	return m.last, end, nil
 }
 
 // newPlan makes the plan for a schema that has been fetched; else it says that it must be.
-func (m *avroMapper) newPlan(id uint32) (*avroPlan, error) {
-	if w := m.wanted; w != nil && w.id == id && w.unknown.Load() {
-		m.wanted = nil // asked again the next time: it may be registered then
-		return nil, noSchema(id)
-	}
-	if id > math.MaxInt32 {
-		return nil, noSchema(id)
-	}
-	got := m.store.get(id)
+func (m *avroMapper) newPlan(id SchemaRef) (*avroPlan, error) {
+	got, err := m.schemas.get(id)
 	switch {
-	case got == nil:
-		m.wanted = &avroWanted{store: m.store, id: id}
-		return nil, &NotReadyError{What: fmt.Sprintf("schema %d", id), Fetch: m.wanted.fetch}
+	case err != nil:
+		return nil, err
 	case got.err != nil:
-		return &avroPlan{bad: &BadRecordError{Code: CodeSchema, Reason: fmt.Sprintf("schema %d: %v", id, got.err)}}, nil
+		return &avroPlan{bad: &BadRecordError{Code: CodeSchema, Reason: fmt.Sprintf("schema %s: %v", id, got.err)}}, nil
 	}
 	p := m.compile(got.schema)
 	if p.bad != nil && p.bad.Code == CodeSchema {
-		p.bad.Reason = fmt.Sprintf("schema %d: %s", id, p.bad.Reason)
+		p.bad.Reason = fmt.Sprintf("schema %s: %s", id, p.bad.Reason)
 	}
 	return p, nil
 }
@@ -239,7 +266,8 @@ func (m *avroMapper) compile(w *avroSchema) *avroPlan {
 	if m.reader != nil {
 		r = m.reader
 	}
-	return compileAvro(m.schema, w, r)
+	c := &avroCompiler{unknowns: m.unknowns, wishes: newWishes(m.evolution, m.schema)}
+	return c.plan(m.schema, w, r)
 }
 
 // bind points a plan at the columns of dst.
@@ -255,6 +283,10 @@ func (m *avroMapper) bind(p *avroPlan, dst *Columns) error {
 // fail sets why the record is bad.
 func (m *avroMapper) fail(op *avroOp, f *fault) int {
 	m.bad = BadRecordError{Code: f.code, Column: op.path, Reason: f.reason}
+	m.failed = nil
+	if op.col != nil {
+		m.failed = op.col.Field
+	}
 	return -1
 }
 

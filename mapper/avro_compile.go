@@ -8,11 +8,13 @@ import (
 
 // avroCompiler makes the plan for records written as one schema, read as one (the same, where there is no reader's), and
 // a table. It gives up at the first thing that does not fit.
-type avroCompiler struct{ bad *BadRecordError }
+type avroCompiler struct {
+	unknowns UnknownPolicy
+	wishes
+}
 
-// compileAvro makes a plan; where none can be made it says why.
-func compileAvro(s *Schema, w, r *avroSchema) *avroPlan {
-	c := &avroCompiler{}
+// plan makes a plan; where none can be made it says why.
+func (c *avroCompiler) plan(s *Schema, w, r *avroSchema) *avroPlan {
 	if w != r {
 		if err := avro.CheckCompatibility(w.parsed, r.parsed); err != nil {
 			return &avroPlan{bad: &BadRecordError{Code: CodeSchema, Reason: fmt.Sprintf("the reader schema can't read it: %v", err)}}
@@ -23,7 +25,7 @@ func compileAvro(s *Schema, w, r *avroSchema) *avroPlan {
 	if c.bad != nil {
 		return &avroPlan{bad: c.bad}
 	}
-	return &avroPlan{root: &root}
+	return &avroPlan{root: &root, evolve: c.needs()}
 }
 
 // row is the op of the record itself.
@@ -46,7 +48,7 @@ func (c *avroCompiler) row(op *avroOp, w, r *avroType, s *Schema) {
 		return
 	}
 	op.code = opStruct
-	c.members(op, w, r, s.Fields, "")
+	c.members(op, w, r, s.rule, s.Fields, "", 0)
 	for i := range op.kids {
 		if k := &op.kids[i]; k.code == opMissing && c.bad == nil {
 			c.bad = &BadRecordError{Code: CodeRequired, Column: k.path, Reason: "the column is required, and the schema has no field of that name"}
@@ -62,13 +64,20 @@ func (c *avroCompiler) refuse(path, why string) {
 	}
 }
 
+// unknown is told of a field that is no column.
+func (c *avroCompiler) unknown(id int, path string, f *avroField, rule *fieldRule, columns []Field) {
+	if c.Add && !c.taken(id, rule, columns, f.name) {
+		c.grow(id, path, f)
+	}
+	if (c.unknowns == UnknownReject || rule.refuses()) && c.bad == nil {
+		c.bad = &BadRecordError{Code: CodeUnknown, Column: join(path, shownName([]byte(f.name))), Reason: reasonUnknown}
+	}
+}
+
 // members gives op a kid for each field of the written record, in its order, and behind them one for each column that has
 // no such field.
-func (c *avroCompiler) members(op *avroOp, w, r *avroType, columns []Field, path string) {
-	at := make(map[string]int, len(columns))
-	for i := range columns {
-		at[columns[i].Name] = i
-	}
+func (c *avroCompiler) members(op *avroOp, w, r *avroType, rule *fieldRule, columns []Field, path string, id int) {
+	at := indexFields(rule, columns)
 	filled := make([]bool, len(columns))
 	taken := make([]*avroField, len(w.fields)) // by a field of the reader
 	for i := range r.fields {
@@ -80,16 +89,21 @@ func (c *avroCompiler) members(op *avroOp, w, r *avroType, columns []Field, path
 	for i := range w.fields {
 		wf, kid := &w.fields[i], avroOp{at: -1, typ: w.fields[i].typ}
 		if rf := taken[i]; rf != nil {
-			if n, ok := at[rf.name]; ok {
+			if n := at.find(rf.name); n >= 0 {
+				if filled[n] {
+					c.refuse(join(path, columns[n].Name), "two of its fields have the column's name in another case")
+				}
 				filled[n] = true
-				kid = c.value(wf.typ, rf.typ, &columns[n], join(path, rf.name), n)
+				kid = c.value(wf.typ, rf.typ, &columns[n], join(path, columns[n].Name), n)
+			} else if !rule.ignores(rf.name) {
+				c.unknown(id, path, rf, rule, columns)
 			}
 		}
 		op.kids = append(op.kids, kid)
 	}
 	for i := range columns {
 		if !filled[i] {
-			op.kids = append(op.kids, c.unwritten(r, &columns[i], join(path, columns[i].Name), i))
+			op.kids = append(op.kids, c.unwritten(r, at, &columns[i], join(path, columns[i].Name), i))
 		}
 	}
 }
@@ -112,17 +126,21 @@ func (f *avroField) writtenIn(w *avroType) int {
 }
 
 // unwritten is the op of a column whose field no record has.
-func (c *avroCompiler) unwritten(r *avroType, f *Field, path string, at int) avroOp {
+func (c *avroCompiler) unwritten(r *avroType, names nameIndex, f *Field, path string, at int) avroOp {
 	op := avroOp{at: at, path: path, required: f.Required, code: opAbsent}
 	for i := range r.fields {
-		if rf := &r.fields[i]; rf.name == f.Name && rf.def != nil {
+		if rf := &r.fields[i]; rf.def != nil && names.find(rf.name) == at {
 			op.code, op.def = opDefault, rf.def
 			op.kids = []avroOp{c.value(rf.typ, rf.typ, f, path, at)}
 			return op
 		}
 	}
-	if f.Required {
+	if f.mustHave() {
 		op.code, op.fault = opMissing, faultMissing
+		if c.Optional {
+			op.code = opAbsent
+			c.optional(f, path)
+		}
 	}
 	return op
 }
@@ -143,7 +161,7 @@ func (c *avroCompiler) value(w, r *avroType, f *Field, path string, at int) avro
 		c.refuse(path, fmt.Sprintf("a field of type %s is not read as %s", w, r))
 		return op
 	}
-	c.convert(&op, w, got, f)
+	c.convert(&op, w, got, c.wider(got, f, path))
 	return op
 }
 

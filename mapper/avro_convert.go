@@ -8,6 +8,9 @@ import (
 // convert decides how a value that is written as w and means what r says comes into the column: exactly, or not at all.
 // Neither is a union.
 func (c *avroCompiler) convert(op *avroOp, w, r *avroType, f *Field) {
+	if c.cast(op, w, r, f) {
+		return
+	}
 	k := f.Type.Kind
 	ok := false
 	switch w.kind {
@@ -28,7 +31,7 @@ func (c *avroCompiler) convert(op *avroOp, w, r *avroType, f *Field) {
 		op.symbols = readSymbols(w, r)
 	case avroRecord:
 		if op.code, ok = opStruct, k == Struct; ok {
-			c.members(op, w, r, f.Type.Fields, op.path)
+			c.members(op, w, r, f.rule, f.Type.Fields, op.path, f.ID)
 		}
 	case avroArray:
 		if op.code, ok = opList, k == List; ok {

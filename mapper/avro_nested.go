@@ -58,6 +58,9 @@ func (m *avroMapper) list(op *avroOp, b []byte, i int) int {
 		if i = next; n == 0 {
 			break
 		}
+		if op.col.spread > 0 && !m.spread.take(op.col, n) {
+			return m.fail(op, faultSpread)
+		}
 		for ; n > 0; n-- {
 			if i = m.value(element, b, i); i < 0 {
 				return i
@@ -83,6 +86,9 @@ func (m *avroMapper) mapValue(op *avroOp, b []byte, i int) int {
 		}
 		if i = next; n == 0 {
 			break
+		}
+		if op.col.spread > 0 && !m.spread.take(op.col, n) {
+			return m.fail(op, faultSpread)
 		}
 		for ; n > 0; n-- {
 			if i = m.value(key, b, i); i < 0 {

@@ -7,7 +7,7 @@ type avroCode uint8
 
 const (
 	opSkip        avroCode = iota // checked, and left out
-	opAbsent                      // nothing is written: null
+	opAbsent                      // nothing is written: the default, or null
 	opMissing                     // nothing is written, and the column is required
 	opDefault                     // nothing is written: kids[0] reads def instead
 	opNull                        // null
@@ -30,6 +30,7 @@ const (
 	opList                        // array
 	opMap                         // map
 	opUnion                       // union with several branches that are not null
+	opCast                        // by a rule
 )
 
 // avroOp is a step of a plan.
@@ -63,6 +64,8 @@ type avroOp struct {
 	symbols []string
 	// def is the value of a field that is not written.
 	def []byte
+	// cast belongs to opCast.
+	cast *avroCast
 }
 
 // bind points the op at its column among cols, and what is inside it at its kids.

@@ -45,7 +45,7 @@ func (m *avroMapper) value(op *avroOp, b []byte, i int) int {
 	case opSkip:
 		return m.skip(op.typ, b, i)
 	case opAbsent:
-		c.appendNull()
+		c.appendAbsent()
 		return i
 	case opNull:
 		return m.null(op, i)
@@ -79,6 +79,8 @@ func (m *avroMapper) rare(op *avroOp, b []byte, i int) int {
 		return m.integer(op, b, i)
 	case opBytes, opBytesFixed, opText, opDecimal:
 		return m.bytes(op, b, i)
+	case opCast:
+		return m.cast(op, b, i)
 	}
 	return m.fixedBytes(op, b, i)
 }

@@ -267,9 +267,24 @@ func encodeDefault(f *avro.SchemaField) ([]byte, error) {
 	return def, err
 }
 
+// debeziumTimes are the logical types that say what Debezium says by a name of its own: its timestamps are the clock's, without
+// a zone.
+var debeziumTimes = map[string]string{
+	"io.debezium.time.Date":           "date",
+	"io.debezium.time.Time":           "time-millis",
+	"io.debezium.time.MicroTime":      "time-micros",
+	"io.debezium.time.NanoTime":       "time-nanos",
+	"io.debezium.time.Timestamp":      "local-timestamp-millis",
+	"io.debezium.time.MicroTimestamp": "local-timestamp-micros",
+	"io.debezium.time.NanoTimestamp":  "local-timestamp-nanos",
+}
+
 // setLogical keeps a logical type that stands where it may; others mean nothing, as Avro has it.
 func (t *avroType) setLogical(n *avro.SchemaNode) {
 	l := n.LogicalType
+	if name, ok := n.Props["connect.name"].(string); ok && l == "" {
+		l = debeziumTimes[name]
+	}
 	switch t.kind {
 	case avroInt:
 		if l != "date" && l != "time-millis" {

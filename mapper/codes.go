@@ -4,7 +4,8 @@ package mapper
 const (
 	// CodeEmpty: the record has a value of no bytes.
 	CodeEmpty Code = "empty"
-	// CodeSyntax: the value is not one JSON text by RFC 8259, or not Avro of its schema.
+	// CodeSyntax: the value is not one JSON text by RFC 8259, not Avro or Protobuf of its schema, or not one record of CSV; or its
+	// header is not that of a schema registry.
 	CodeSyntax Code = "syntax"
 	// CodeUTF8: text that is not valid UTF-8, or half of a surrogate pair.
 	CodeUTF8 Code = "utf8"
@@ -13,7 +14,7 @@ const (
 	// CodeRange: the value lies outside what the column can hold.
 	CodeRange Code = "range"
 	// CodePrecision: the value is finer than the column: a fraction for an integer, more digits after the point than a
-	// decimal's scale, parts of a microsecond.
+	// decimal's scale, parts of a microsecond, an integer with more digits than a float has.
 	CodePrecision Code = "precision"
 	// CodeLength: bytes for a fixed column that are not of its length.
 	CodeLength Code = "length"
@@ -21,12 +22,20 @@ const (
 	CodeRequired Code = "required"
 	// CodeDuplicateKey: a column, or a key of a map, is there twice.
 	CodeDuplicateKey Code = "duplicate_key"
+	// CodeWidth: a CSV record with more or fewer fields than it should have.
+	CodeWidth Code = "width"
 	// CodeDepth: values are nested deeper than allowed.
 	CodeDepth Code = "depth"
-	// CodeSize: the record is larger than columns can ever hold.
+	// CodeSize: the record is larger than columns can ever hold, or would fill far more of them than it has bytes.
 	CodeSize Code = "size"
 	// CodeSchema: the record was written with a schema that nobody knows, that can't be read, or that does not fit the table.
 	CodeSchema Code = "schema"
+	// CodeUnknown: a field that is no column, where such fields are refused.
+	CodeUnknown Code = "unknown_field"
+	// CodeEnvelope: not a change event in the envelope that records are in, or one that no row tells.
+	CodeEnvelope Code = "envelope"
+	// CodeUnavailable: a placeholder that stands for a value which the record does not have.
+	CodeUnavailable Code = "unavailable"
 )
 
 // fault is why a value does not fit, told without the value. The faults are constants: making a record bad costs one
@@ -37,6 +46,7 @@ type fault struct {
 }
 
 var (
+	faultOnlyNull      = &fault{CodeType, "a value for a column of type unknown, which holds nulls alone"}
 	faultNotInteger    = &fault{CodeType, "not an integer"}
 	faultNotNumber     = &fault{CodeType, "not a number"}
 	faultFraction      = &fault{CodePrecision, "a number with a fraction, for an integer"}

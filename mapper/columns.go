@@ -36,6 +36,8 @@ type Columns struct {
 	bound int
 	// limit is the largest offset allowed. Tests lower it.
 	limit int
+	// defaults is what the defaults of texts add to a record, elements what they add in each element of a list or a map.
+	defaults, elements int
 }
 
 // Column is the buffer of one column: which of the slices is used depends on the kind.
@@ -65,6 +67,10 @@ type Column struct {
 	day dayCache
 	// peak is the use that the shrink policy of Reset remembers, in bytes.
 	peak int64
+	// def holds the field's default, nil where it has none.
+	def *Column
+	// spread is how many values an element of a list or map of structs fills; 0 for others.
+	spread int64
 	// rows is scratch of AppendRows: the element numbers of the lists that are copied.
 	rows []int32
 }
@@ -78,7 +84,9 @@ func NewColumns(s *Schema) (*Columns, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	return &Columns{Schema: s, Cols: newColumns(s.Fields), limit: math.MaxInt32}, nil
+	cs := &Columns{Schema: s, Cols: newColumns(s.Fields), limit: math.MaxInt32}
+	cs.countDefaults()
+	return cs, nil
 }
 
 func newColumns(fields []Field) []*Column {
@@ -97,8 +105,12 @@ func newColumn(f *Field) *Column {
 		c.Off = make([]int32, 1, 64)
 	}
 	switch c.kind {
-	case Struct, List, Map:
+	case Struct, List, Map, Variant:
 		c.Kids = newColumns(f.Type.Fields)
+		c.spreads()
+	}
+	if f.Default != nil {
+		c.def, _ = f.defaultColumn() // it fits: the schema was validated
 	}
 	return c
 }
@@ -151,7 +163,7 @@ func (c *Column) truncate(n int) {
 		c.Data = c.Data[:c.Off[c.Len]]
 	case Decimal, UUID, Fixed:
 		c.Data = c.Data[:c.Len*c.width]
-	case Struct:
+	case Struct, Variant:
 		for _, k := range c.Kids {
 			k.truncate(c.Len)
 		}
@@ -232,7 +244,7 @@ func (c *Column) appendNull() {
 		c.Data = append(c.Data, make([]byte, c.width)...)
 	case String, Binary:
 		c.Off = append(c.Off, int32(len(c.Data)))
-	case Struct:
+	case Struct, Variant:
 		for _, k := range c.Kids {
 			k.appendNull()
 		}
@@ -264,6 +276,9 @@ func (c *Column) appendI64(v int64) {
 // room says whether n more bytes or elements surely fit below the offset limit, and counts them. Each mapper calls it
 // once a record with the record's size, which no column can grow by more than.
 func (cs *Columns) room(n int) bool {
+	if cs.defaults|cs.elements > 0 { // a record may have 4,096 elements that take no byte
+		n += cs.defaults + (n+4097)*cs.elements
+	}
 	if n <= cs.limit-cs.bound {
 		cs.bound += n
 		return true

@@ -8,24 +8,33 @@
 //	m, err := mapper.NewJSON(mapper.JSONOptions{})(schema)
 //	cols, err := mapper.NewColumns(schema)
 //	for i := range batch.Records {
-//		err := m.Map(&batch.Records[i], cols) // nil, ErrFiltered, *BadRecordError, ErrFull, *NotReadyError (Avro)
+//		err := m.Map(&batch.Records[i], cols) // nil, ErrFiltered, *BadRecordError, ErrFull, *NotReadyError (a schema registry)
 //	}
 //
+// With an Evolution a record may ask for another schema (*EvolveError) where the table lacks a column, has too narrow a type
+// or requires what the record does not have; what JSON's new columns are is in json_infer.go, what Avro's are in
+// avro_evolve.go, what Protobuf's are in proto_evolve.go.
+//
 // Where no format fits, an embedder fills rows itself: see RowMapper.
+//
+// NewDebezium takes rows out of the envelope of Debezium's change events, for any format.
+//
+// WithRules changes which field goes to which column, and how its values are read, for any format that follows Rules.
 //
 // # JSON
 //
 // A record's value is one JSON object by RFC 8259, and each member goes to the column of exactly its name (a dot in a
-// name is part of it; upper and lower case differ). Members that are no column are checked and left out. A column that
-// the object does not have, or has as null, is null; where it is required, the record is bad. A tombstone (no value at
-// all) is ErrFiltered; a value of no bytes is bad.
+// name is part of it; upper and lower case differ). Members that are no column are checked, and left out unless
+// JSONOptions.Unknown says otherwise. A column that the object does not have has its
+// default (Field.Default), or is null; one that it has as null is null. Where such a column is required, the record is bad. A tombstone (no value at all) is ErrFiltered; a value of no bytes is bad.
 //
 // What a value must be; everything else is refused, nothing wraps, is cut or is guessed:
 //
 //	boolean        true, false
 //	int, long      a number that is exactly an integer in range, however it is written: 7, 7.0, 70e-1
-//	float, double  a number; the nearest one of 32 or 64 bits, rounded once. Integers too (widening), also beyond 2^53.
-//	               Too large is bad; too small is 0. No NaN and no infinities, JSON has none
+//	float, double  a number with a point or an exponent: the nearest one of 32 or 64 bits, rounded once. Too large is bad; too
+//	               small is 0. No NaN and no infinities, JSON has none. An integer where all its digits are kept, also beyond
+//	               2^53; or where it is the shortest that tells the value, as JavaScript writes it: 9223372036854776000
 //	decimal(p,s)   a number, or text with a number's grammar: "12.340". Exact: zeros may be appended or dropped, a digit may
 //	               not. Exponents are allowed
 //	date           "2024-02-29", or a whole number of days since 1970-01-01. Years 1 to 9999
@@ -40,6 +49,7 @@
 //	fixed, binary  text in base64: the standard alphabet (+ and /), padded, without line breaks. Fixed: exactly its length
 //	struct         an object, by the rules of the record's own
 //	list           an array
+//	unknown        null alone
 //	map            an object; its keys are text as the key's type takes it (numbers and booleans as JSON writes them).
 //	               Keys must differ as values of that type: "1" and "1.0" are one integer
 //
@@ -59,13 +69,17 @@
 //
 // The first thing found wrong is reported: a value of the wrong type may hide broken JSON behind it.
 //
+// With NewJSONSchema a header with the id of a JSON Schema stands before the object. The id must be known; the object is not
+// checked against the schema.
+//
 // # Avro
 //
 // A record's value is one Avro record, in the binary encoding and nothing behind it. With AvroOptions.Resolver it begins
 // with a zero byte and the id of the schema that it was written with, four bytes, big endian (the wire format of
 // Confluent's registry); with AvroOptions.Schema it has no header. Each field goes to the column of exactly its name (case
-// counts, and a dot in a column's name is part of it); fields that are no column are checked and left out. A column that
-// the schema has no field for is null; where it is required, the record is bad. A tombstone is ErrFiltered.
+// counts, and a dot in a column's name is part of it); fields that are no column are checked and left out
+// (AvroOptions.Unknown may refuse them). A column that the schema has no field for has its default, or
+// is null; where it is required, the record is bad. A tombstone is ErrFiltered.
 //
 // What each type gives; everything else is refused before a record is read, naming the column (CodeSchema where the
 // schema is known by a record's id only):
@@ -94,7 +108,9 @@
 //	null and another         what the other gives, or null
 //	union of several         where each branch gives the column's type, each by its own rule; else refused
 //
-// An int or long without a logical type is no date, time or timestamp: its unit would be a guess. An instant
+// An int or long without a logical type is no date, time or timestamp: its unit would be a guess. Debezium's names for them
+// (connect.name: io.debezium.time.MicroTimestamp and so on) count as local-timestamp-micros and so on, and its
+// VariableScaleDecimal comes into a decimal. An instant
 // (timestamp-…) is not taken for a column without a time zone, nor a local time for one with it. Logical types that are
 // unknown, or stand on a type that can't have them, mean nothing, as Avro has it.
 //
@@ -108,4 +124,34 @@
 // record bad, also in fields that are no column. Nothing is allocated for a length before the bytes are there; elements that
 // take no byte (an array of nulls) are bounded by 4,096 a record. Recursive schemas, and those nested deeper than
 // AvroOptions.MaxDepth, are refused. Where the record's schema has yet to be fetched, Map gives a *NotReadyError.
+//
+// # CSV
+//
+// A record's value is one record of CSV by RFC 4180, with or without the line's end. Its fields are named by
+// CSVOptions.Columns in their order; or, with CSVOptions.Header, by a first line that each value brings along (a record must
+// mean the same wherever reading begins, so nothing is taken from a record before). A header's names that are no column are
+// left out; a column without a field is null, and where it is required, the record is bad.
+//
+// A field that begins with a quote ends at the next one; two quotes inside are one, and line ends inside are kept as they
+// are. A field without quotes is taken as it stands, blanks included. It is null where it is exactly CSVOptions.Null, which is
+// nothing by default: so an empty field is null and "" is an empty text. What a text must be is said under JSON: numbers and
+// booleans as JSON writes them, the others as JSON's text. Structs, lists and maps can't be filled.
+//
+// Strict: invalid UTF-8, a byte order mark, a field too many or too few (CodeWidth), a quote inside a field that does not
+// begin with one, anything behind a closing quote, a carriage return on its own outside of quotes, a second record, and blank
+// lines beside the record make it bad. Where a record has one field, a line end alone is that field, empty. A tombstone is
+// ErrFiltered; a value of no bytes is bad.
+//
+// # Raw
+//
+// NewRaw puts the whole value into one column, as it stands: binary, string (it must be UTF-8) or fixed (exactly its length).
+//
+// # Key, headers, metadata and constants
+//
+// Compose fills a row from several parts of a record: the value, by any format's mapper, for the columns that are left; the
+// key, by a mapper of its own; and what Parts names: topic, partition, offset, timestamp, headers, constants. Each part is an
+// ordinary mapper for its own columns, so all of them cost one call a record. A member of the value that has the name of a
+// column which another part fills is a member that is no column.
+//
+// Where a column tells the topic or the partition, the mapper must be told with SetPartition, as the writer does.
 package mapper

@@ -22,6 +22,9 @@ func (m *jsonMapper) list(n *jsonNode, b []byte, i, depth int) int {
 		i++
 	} else {
 		for {
+			if c.spread > 0 && !m.spread.take(c, 1) {
+				return m.fail(n, faultSpread)
+			}
 			if end := element.shortcut(element.col, b, i); end > 0 {
 				i = end
 			} else if i = m.value(element, b, i, depth); i < 0 {
@@ -57,6 +60,9 @@ func (m *jsonMapper) mapValue(n *jsonNode, b []byte, i, depth int) int {
 		i++
 	} else {
 		for {
+			if c.spread > 0 && !m.spread.take(c, 1) {
+				return m.fail(n, faultSpread)
+			}
 			if i = m.mapKey(key, b, i); i < 0 {
 				return i
 			}

@@ -174,6 +174,19 @@ func oracleMap(f *Field, raw json.RawMessage) (any, bool) {
 	return l, true
 }
 
+// oracleKeeps says that a float has all digits of an integer, or that these are the ones which tell it from its neighbours.
+func oracleKeeps(v float64, size int, lit string) bool {
+	whole, isWhole := new(big.Int).SetString(lit, 10)
+	if !isWhole {
+		return true
+	}
+	if exact, _ := big.NewFloat(v).Int(nil); exact.Cmp(whole) == 0 {
+		return true
+	}
+	shortest, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'e', -1, size))
+	return shortest.Cmp(new(big.Rat).SetInt(whole)) == 0
+}
+
 // hugeExponent tells numbers whose exact value an oracle must not build: their exponent has more than three digits.
 var hugeExponent = regexp.MustCompile(`[eE]([+-]?)0*([1-9][0-9]{3,})$`)
 
@@ -181,10 +194,10 @@ func oracleNumber(t *Type, lit string) (any, bool) {
 	switch t.Kind {
 	case Double:
 		v, err := strconv.ParseFloat(lit, 64)
-		return v, err == nil
+		return v, err == nil && oracleKeeps(v, 64, lit)
 	case Float:
 		v, err := strconv.ParseFloat(lit, 32)
-		return float32(v), err == nil
+		return float32(v), err == nil && oracleKeeps(v, 32, lit)
 	}
 	if hugeExponent.MatchString(lit) {
 		mantissa, _, _ := strings.Cut(strings.ToLower(lit), "e")

@@ -103,6 +103,9 @@ func (m *jsonMapper) structValue(n *jsonNode, b []byte, i, depth int) int {
 
 // formed reads the kinds that have a form as text: decimal, date, time, timestamps, uuid, fixed, binary. Some take a number too.
 func (m *jsonMapper) formed(n *jsonNode, b []byte, i int) int {
+	if n.casts != nil {
+		return m.cast(n, b, i)
+	}
 	if b[i] != '"' {
 		return m.formedNumber(n, b, i)
 	}

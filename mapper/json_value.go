@@ -30,7 +30,7 @@ func (m *jsonMapper) object(n *jsonNode, b []byte, i, row, depth int) int {
 			}
 		}
 		if kid == nil {
-			i = m.skip(b, i, depth)
+			i = m.unknown(n, b, i, depth)
 		} else {
 			if kid.col.Len != row {
 				return m.fail(kid, faultTwice)
@@ -70,11 +70,19 @@ func (m *jsonMapper) member(n *jsonNode, guess **jsonNode, b []byte, i int, lead
 	if i >= len(b) || b[i] != '"' {
 		return nil, nil, m.syntax(b, i, "a key was expected"), false
 	}
+	at := i
 	key, i := m.str(nil, b, i+1)
 	if i < 0 {
 		return nil, nil, i, false
 	}
 	kid := n.members[string(key)]
+	if kid == nil && n.folded != nil {
+		m.fold = appendFold(m.fold[:0], key)
+		kid = n.folded[string(m.fold)]
+	}
+	if kid == nil {
+		m.key, m.rawKey = key, b[at:i]
+	}
 	if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
 		return nil, nil, m.syntax(b, i, "a colon was expected"), false
 	}
@@ -117,10 +125,11 @@ func (m *jsonMapper) complete(n *jsonNode, i, row, found int) int {
 	}
 	for _, k := range n.kids {
 		if k.col.Len == row {
-			if k.required {
+			if k.col.def == nil && !k.required {
+				k.col.appendNull()
+			} else if !k.col.appendMissing() {
 				return m.fail(k, faultMissing)
 			}
-			k.col.appendNull()
 		}
 	}
 	return i
@@ -198,6 +207,10 @@ func (m *jsonMapper) value(n *jsonNode, b []byte, i, depth int) int {
 		return m.list(n, b, i, depth)
 	case Map:
 		return m.mapValue(n, b, i, depth)
+	case Variant:
+		return m.variantValue(n, b, i, depth)
+	case Unknown:
+		return m.mismatch(n, b, i, faultOnlyNull)
 	}
 	return m.formed(n, b, i)
 }

@@ -55,7 +55,7 @@ func (c *Column) appendRows(src *Column, rows []int32, limit int) bool {
 		if !c.scatterBytes(src, rows, limit) {
 			return false
 		}
-	case Struct:
+	case Struct, Variant:
 		for i, k := range c.Kids {
 			if !k.appendRows(src.Kids[i], rows, limit) {
 				return false

@@ -208,22 +208,42 @@ func appendInt128(dst []byte, neg bool, hi, lo uint64) []byte {
 // text gives b as a string without a copy; the string must not outlive the call it is made for.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// float64Of is the double nearest to a literal whose grammar has been checked.
+// float64Of is the double nearest to a literal whose grammar has been checked. An integer must be one that it holds.
 func float64Of(lit []byte) (float64, *fault) {
 	f, err := strconv.ParseFloat(text(lit), 64)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, faultDoubleRange
+	case math.Abs(f) >= 1<<53 && !holds(f, 64, lit):
+		return 0, faultIntForFloat
 	}
 	return f, nil
 }
 
-// float32Of is the float nearest to a literal whose grammar has been checked. It is rounded once, not by way of a double.
+// float32Of is the float nearest to a literal whose grammar has been checked. It is rounded once, not by way of a double. An
+// integer must be one that it holds.
 func float32Of(lit []byte) (float32, *fault) {
 	f, err := strconv.ParseFloat(text(lit), 32)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, faultFloatRange
+	case math.Abs(f) >= 1<<24 && !holds(f, 32, lit):
+		return 0, faultIntForFloat
 	}
 	return float32(f), nil
+}
+
+// holds says that f is what the literal tells: an integer without a point and an exponent has all of its digits, or those by
+// which a float of its size is told from every other and zeros behind them, as JavaScript writes large numbers. Other
+// literals tell a number as near as it goes.
+func holds(f float64, size int, lit []byte) bool {
+	for _, c := range lit {
+		if c == '.' || c|0x20 == 'e' {
+			return true
+		}
+	}
+	var room [400]byte
+	return text(strconv.AppendFloat(room[:0], f, 'f', 0, size)) == text(lit) || text(strconv.AppendFloat(room[:0], f, 'f', -1, size)) == text(lit)
 }
 
 // Powers of ten that a double and a float hold exactly. An integer they hold exactly too, times or through such a power,

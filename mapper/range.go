@@ -50,7 +50,7 @@ func (c *Column) appendRange(src *Column, from, to, limit int) bool {
 		}
 		c.rangeOffsets(src, from, to, len(c.Data)-a)
 		c.Data = append(c.Data, src.Data[a:b]...)
-	case Struct:
+	case Struct, Variant:
 		for i, k := range c.Kids {
 			if !k.appendRange(src.Kids[i], from, to, limit) {
 				return false

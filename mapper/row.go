@@ -236,10 +236,9 @@ func (r *Row) finish() error {
 		if c.Len > r.cs.Rows {
 			continue
 		}
-		if c.Field.Required {
+		if !c.appendMissing() {
 			return under(c.Field.Name, asError(faultMissing))
 		}
-		c.appendNull()
 	}
 	return nil
 }

@@ -152,10 +152,9 @@ func (r *Row) putStruct(c *Column, rv reflect.Value) error {
 		if k.Len > row {
 			continue
 		}
-		if k.Field.Required {
+		if !k.appendMissing() {
 			return under(k.Field.Name, asError(faultMissing))
 		}
-		k.appendNull()
 	}
 	c.ensure(1)
 	c.Len++

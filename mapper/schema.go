@@ -31,10 +31,12 @@ const (
 	Struct             // Kids
 	List               // Off, Kids[0] is the element
 	Map                // Off, Kids[0] is the key, Kids[1] the value
+	Unknown            // nothing: all values are null (format version 3)
+	Variant            // Kids[0] is the metadata, Kids[1] the value, both binary (format version 3); see VariantType
 )
 
 var kindNames = [...]string{"invalid", "boolean", "int", "long", "float", "double", "decimal", "date", "time", "timestamp",
-	"timestamptz", "timestamp_ns", "timestamptz_ns", "string", "uuid", "fixed", "binary", "struct", "list", "map"}
+	"timestamptz", "timestamp_ns", "timestamptz_ns", "string", "uuid", "fixed", "binary", "struct", "list", "map", "unknown", "variant"}
 
 // String gives Iceberg's name of the kind.
 func (k Kind) String() string {
@@ -52,6 +54,12 @@ type Field struct {
 	Type Type
 	// Required columns hold no null: a record without a value for one is bad.
 	Required bool
+	// Default is what a row gets where the record does not have the field, as Row.Set takes it; nil: null. Primitive types
+	// only.
+	Default any
+
+	// rule is what Rules say of the column.
+	rule *fieldRule
 }
 
 // Type is a column's type.
@@ -61,7 +69,8 @@ type Type struct {
 	Precision, Scale int
 	// Length belongs to Fixed: bytes a value.
 	Length int
-	// Fields are the members of a Struct; the element of a List ("element"); the key and the value of a Map.
+	// Fields are the members of a Struct; the element of a List ("element"); the key and the value of a Map; the two
+	// parts of a Variant.
 	Fields []Field
 }
 
@@ -100,6 +109,11 @@ type Schema struct {
 	// ID is the Iceberg schema id.
 	ID     int
 	Fields []Field
+
+	// elsewhere are the table's columns that other parts of a record fill: they are there, though not in Fields.
+	elsewhere []Field
+	// rule is what Rules say of the row.
+	rule *fieldRule
 }
 
 // maxSchemaDepth bounds the nesting of types. Recursion over a schema that came from a catalog is bounded with it.
@@ -130,6 +144,15 @@ func validateMembers(path string, fields []Field, depth int) error {
 		if err := validateType(join(path, f.Name), &f.Type, depth); err != nil {
 			return err
 		}
+		if f.Required && f.Type.Kind == Unknown {
+			return fmt.Errorf("mapper: schema: column %q of type unknown must not be required: it holds nulls alone", join(path, f.Name))
+		}
+		if f.Default == nil {
+			continue
+		}
+		if _, err := f.defaultColumn(); err != nil {
+			return fmt.Errorf("mapper: schema: column %q of type %s: %w", join(path, f.Name), &f.Type, err)
+		}
 	}
 	return nil
 }
@@ -159,20 +182,36 @@ func validateType(path string, t *Type, depth int) error {
 		if len(t.Fields) != 1 {
 			return bad("a list has one field, its element")
 		}
+		if t.Fields[0].Type.Kind == Unknown {
+			return bad("its elements must have a type")
+		}
+		if holdsVariant(t.Fields) {
+			return bad(reasonVariantInside)
+		}
 		return validateType(join(path, "element"), &t.Fields[0].Type, depth+1)
 	case Map:
 		if len(t.Fields) != 2 {
 			return bad("a map has two fields, its key and its value")
 		}
+		if t.Fields[0].Type.Kind == Unknown || t.Fields[1].Type.Kind == Unknown {
+			return bad("its keys and values must have types")
+		}
 		if !t.Fields[0].Required {
 			return bad("the key of a map must be required")
+		}
+		if holdsVariant(t.Fields) {
+			return bad(reasonVariantInside)
 		}
 		if err := validateType(join(path, "key"), &t.Fields[0].Type, depth+1); err != nil {
 			return err
 		}
 		return validateType(join(path, "value"), &t.Fields[1].Type, depth+1)
+	case Variant:
+		if !fieldsEqual(t.Fields, variantFields, true) {
+			return bad("make it with VariantType")
+		}
 	default:
-		if t.Kind == Invalid || t.Kind > Map {
+		if t.Kind == Invalid || t.Kind > Variant {
 			return bad("not a known kind")
 		}
 	}
@@ -191,7 +230,7 @@ func fieldsEqual(a, b []Field, names bool) bool {
 	}
 	for i := range a {
 		x, y := &a[i], &b[i]
-		if names && x.Name != y.Name || x.Required != y.Required || !typeEqual(&x.Type, &y.Type) {
+		if names && x.Name != y.Name || x.Required != y.Required || !sameDefault(x.Default, y.Default) || !typeEqual(&x.Type, &y.Type) {
 			return false
 		}
 	}

@@ -23,11 +23,20 @@ type Config struct {
 	Mapper mapper.Factory
 	// Table loads the table that is written.
 	Table committer.Loader
+	// Rejects loads the table that records go to which can't become rows; RejectsFrom makes it. Nil: the first such record stops
+	// the topology.
+	Rejects committer.Loader
+	// RejectLimit stops the topology when too many records become rejects.
+	RejectLimit RejectLimit
 
 	Writer    WriterConfig
 	Committer CommitterConfig
 	// OneStage gives each writer task a committer of its own without a group interval: a snapshot per sealed batch.
 	OneStage bool
+
+	// Evolve is what the mapper was made with. Where it is on, the table's schema is changed as records ask for it, by commits
+	// of their own between batches; Table must then be a SchemaChanger, as LoadFrom's is. Otherwise such records are bad.
+	Evolve mapper.Evolution
 
 	// Memory bounds what the topology holds, in bytes. Shares says what it is split into. Default 256 MiB.
 	Memory int64
@@ -113,6 +122,7 @@ func (c *Config) setDefaults() {
 	def(&c.Memory, defaultMemory)
 	def(&c.StartupTimeout, defaultStartupTimeout)
 	def(&c.ShutdownTimeout, defaultShutdownTimeout)
+	c.RejectLimit.setDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -138,6 +148,10 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("topology: no table is set")
 	case c.Committer.ExpireEvery > 0 && !isRider(c.Table):
 		return fmt.Errorf("topology: expiring snapshots needs a table that is a committer.Rider, as LoadFrom's is; %T is none", c.Table)
+	case c.Evolve.On() && !isChanger(c.Table):
+		return fmt.Errorf("topology: evolution needs a table that is a topology.SchemaChanger, as LoadFrom's is; %T is none", c.Table)
+	case c.Evolve.MaxColumns < 0:
+		return fmt.Errorf("topology: evolution: at most %d columns: must not be negative", c.Evolve.MaxColumns)
 	case c.UntilCaughtUp && !c.Source.Traits().Replayable:
 		return fmt.Errorf("topology: until caught up needs a source with positions; %s has none", c.Source.Traits().Name)
 	}
@@ -146,7 +160,15 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("topology: WAL %w", err)
 		}
 	}
+	if err := c.RejectLimit.validate(); err != nil {
+		return err
+	}
 	return c.validateNumbers()
+}
+
+func isChanger(l committer.Loader) bool {
+	_, ok := l.(SchemaChanger)
+	return ok
 }
 
 func isRider(l committer.Loader) bool {

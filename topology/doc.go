@@ -33,6 +33,13 @@
 // file drops the open batch alone. Neither loses or doubles a row, because a descriptor is only ever committed where
 // the table stands at its beginning.
 //
+// # Rejects
+//
+// With Config.Rejects a record that can't become a row goes to that table, whole, and the stream goes on: the files of rejects
+// are part of the batch, and the committer appends them to their table once the commit that passed them has landed.
+// Config.RejectLimit stops the topology when there are too many: by default when more than half of the first 1,000 records
+// are rejects. Then what is open is not committed, since it is rather the configuration that is wrong.
+//
 // # Sources without positions
 //
 // A source that declares itself not replayable gets at-least-once delivery: its batches go round-robin to the tasks,

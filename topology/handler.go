@@ -34,6 +34,7 @@ func (h handler) Assigned(ctx context.Context, ps []source.Partition) (map[sourc
 	}
 	open := sortedPartitions(at)
 	r.acks.own(at)
+	r.state.intake.assignments.Add(1)
 	for _, p := range open {
 		r.state.reopened(p)
 	}
@@ -203,20 +204,25 @@ func (h handler) Deliver(ctx context.Context, b *source.Batch) error {
 	if err := r.queue.Acquire(ctx, r.cost(b)); err != nil {
 		return err
 	}
-	in, mine := w.in, b
+	queue, mine := w.in, b
 	r.acks.delivered(b.Range)
+	in := r.state.intake
+	in.records.Add(int64(len(b.Records)))
+	in.bytes.Add(b.Bytes)
+	in.queued.Add(b.Bytes)
 	if !r.replayable {
 		// Without positions a batch that is half appended is known by its address alone, and sources may pool theirs.
 		c := *b
-		in, mine = r.anyQueue(), &c
+		queue, mine = r.anyQueue(), &c
 	}
 	select {
-	case in <- queued{batch: mine}:
+	case queue <- queued{batch: mine}:
 		return nil
 	case <-ctx.Done():
 	case <-r.done:
 	}
 	r.queue.Release(r.cost(b))
+	in.queued.Add(-b.Bytes)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -239,9 +245,10 @@ func (r *run) cost(b *source.Batch) int64 { return min(max(1, b.Bytes), r.queueC
 
 // release gives a delivered batch back to the source.
 func (r *run) release(b *source.Batch) {
-	n := r.cost(b)
+	n, bytes := r.cost(b), b.Bytes
 	b.Release()
 	r.queue.Release(n)
+	r.state.intake.queued.Add(-bytes)
 }
 
 // Failed notes that p is not read on. The others go on, and the run ends with an error.

@@ -18,18 +18,20 @@ type metrics struct {
 	collectors []prometheus.Collector
 
 	recordsWritten, recordsFiltered, filesSealed, bytesSealed *prometheus.CounterVec
+	recordsRejected, rejectsAppended                          *prometheus.CounterVec
 	filesCommitted, bytesCommitted, rowsCommitted             *prometheus.CounterVec
 	commits, commitFailures, rewinds, writeFailures           *prometheus.CounterVec
+	busySeconds                                               *prometheus.CounterVec
 	attempts                                                  *prometheus.CounterVec
 	commitSeconds, sealSeconds                                *prometheus.HistogramVec
-	pendingFiles                                              *prometheus.GaugeVec
-	oldest                                                    *ages
+	pendingFiles, outboxFiles                                 *prometheus.GaugeVec
+	oldest, outboxOldest                                      *ages
 }
 
 // latencies are the buckets of commits and seals: 5 ms to 80 s.
 var latencies = prometheus.ExponentialBuckets(0.005, 2, 15)
 
-func newMetrics(reg prometheus.Registerer, topology, table string) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, topology, table string, s *state) (*metrics, error) {
 	m := &metrics{}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "floe", Name: name, Help: help},
@@ -45,9 +47,12 @@ func newMetrics(reg prometheus.Registerer, topology, table string) (*metrics, er
 	}
 	m.recordsWritten = counter("records_written_total", "Records in sealed batches.")
 	m.recordsFiltered = counter("records_filtered_total", "Records that yield no row by rule, in sealed batches.")
+	m.recordsRejected = counter("records_rejected_total", "Records in sealed batches that go to the rejects table, by reason.", "code")
+	m.rejectsAppended = counter("rejects_appended_total", "Rows that became visible in the rejects table.")
 	m.filesSealed = counter("data_files_sealed_total", "Data files of sealed batches.")
 	m.bytesSealed = counter("bytes_sealed_total", "Bytes of the data files of sealed batches.")
 	m.writeFailures = counter("write_failures_total", "Open batches that were dropped because a file could not be written.")
+	m.busySeconds = counter("write_seconds_total", "Time that tasks have spent on mapping records and writing them; sealing is not in it.")
 	m.rewinds = counter("rewinds_total", "Times that a task went back to the table's positions.", "cause")
 	m.filesCommitted = counter("data_files_committed_total", "Data files that became visible.")
 	m.bytesCommitted = counter("bytes_committed_total", "Bytes of the data files that became visible.")
@@ -59,9 +64,31 @@ func newMetrics(reg prometheus.Registerer, topology, table string) (*metrics, er
 	m.sealSeconds = histogram("seal_duration_seconds", "Closing the files of a batch.")
 	m.pendingFiles = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "floe", Name: "pending_data_files",
 		Help: "Data files of sealed batches that are not visible yet."}, []string{"task"})
-	m.oldest = newAges()
-	m.collectors = append(m.collectors, m.pendingFiles, m.oldest)
+	m.outboxFiles = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "floe", Name: "rejects_outbox_files",
+		Help: "Files of committed rejects that are not in the rejects table yet."}, []string{"task"})
+	m.oldest = newAges("floe_oldest_pending_age_seconds",
+		"How long the oldest sealed batch has waited to become visible; the one to alert on.")
+	m.outboxOldest = newAges("floe_rejects_outbox_age_seconds",
+		"How long the oldest committed reject has waited to become visible in the rejects table.")
+	m.collectors = append(m.collectors, m.pendingFiles, m.outboxFiles, m.oldest, m.outboxOldest, newStatusMetrics(s))
 	return m, m.register(reg, topology, table)
+}
+
+// beginTask makes the series of a writer task that begin at zero: what goes wrong for the first time is then seen as an increase.
+func (m *metrics) beginTask(task string) {
+	m.writeFailures.WithLabelValues(task)
+	for _, cause := range []string{causeStale, causeGap, causeRollback} {
+		m.rewinds.WithLabelValues(task, cause)
+	}
+}
+
+// beginCommitter is beginTask for a committer.
+func (m *metrics) beginCommitter(task string) {
+	m.commits.WithLabelValues(task)
+	m.commitFailures.WithLabelValues(task)
+	for _, outcome := range []string{"landed", "refused", "settled_landed", "superseded", "pinned_retry"} {
+		m.attempts.WithLabelValues(task, outcome)
+	}
 }
 
 func (m *metrics) register(reg prometheus.Registerer, topology, table string) error {
@@ -93,7 +120,7 @@ func (m *metrics) unregister() {
 	}
 }
 
-// ages is the gauge of how long the oldest sealed batch has waited. It is computed when it is read, so that it grows
+// ages is a gauge of how long the oldest of something has waited. It is computed when it is read, so that it grows
 // also while a commit hangs.
 type ages struct {
 	desc *prometheus.Desc
@@ -103,9 +130,8 @@ type ages struct {
 	}
 }
 
-func newAges() *ages {
-	a := &ages{desc: prometheus.NewDesc("floe_oldest_pending_age_seconds",
-		"How long the oldest sealed batch has waited to become visible; the one to alert on.", []string{"task"}, nil)}
+func newAges(name, help string) *ages {
+	a := &ages{desc: prometheus.NewDesc(name, help, []string{"task"}, nil)}
 	a.mu.since = map[string]time.Time{}
 	return a
 }

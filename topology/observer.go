@@ -30,22 +30,24 @@ func newObserver(r *report, cc committer.Config) *observer {
 	return o
 }
 
-func (o *observer) Committed(files int, rows, bytes int64, d time.Duration) {
+func (o *observer) Committed(x committer.Commit) {
 	if m := o.met; m != nil {
 		m.commits.WithLabelValues(o.task).Inc()
-		m.filesCommitted.WithLabelValues(o.task).Add(float64(files))
-		m.rowsCommitted.WithLabelValues(o.task).Add(float64(rows))
-		m.bytesCommitted.WithLabelValues(o.task).Add(float64(bytes))
-		m.commitSeconds.WithLabelValues(o.task).Observe(d.Seconds())
+		m.filesCommitted.WithLabelValues(o.task).Add(float64(x.Files))
+		m.rowsCommitted.WithLabelValues(o.task).Add(float64(x.Rows))
+		m.bytesCommitted.WithLabelValues(o.task).Add(float64(x.Bytes))
+		m.commitSeconds.WithLabelValues(o.task).Observe(x.Took.Seconds())
 	}
 	now := time.Now()
 	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
-		c.LastCommit, c.LastCommitSeconds = &now, d.Seconds()
+		c.LastCommit, c.LastCommitSeconds = &now, x.Took.Seconds()
 		c.Commits++
-		c.Rows += rows
-		c.Files += int64(files)
-		c.Bytes += bytes
+		c.Rows += x.Rows
+		c.Files += int64(x.Files)
+		c.Bytes += x.Bytes
 	})
+	o.state.addCommit(CommitStatus{Committer: o.task, SnapshotID: x.SnapshotID, At: now,
+		Files: x.Files, Rows: x.Rows, Bytes: x.Bytes, Seconds: x.Took.Seconds()})
 	o.state.setTrouble(o.task, nil)
 }
 
@@ -61,6 +63,12 @@ func (o *observer) Outcome(kind string) {
 	if m := o.met; m != nil {
 		m.attempts.WithLabelValues(o.task, kind).Inc()
 	}
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		if c.Attempts == nil {
+			c.Attempts = map[string]int64{}
+		}
+		c.Attempts[kind]++
+	})
 }
 
 func (o *observer) Pending(files int, oldest time.Time) {
@@ -77,6 +85,28 @@ func (o *observer) Pending(files int, oldest time.Time) {
 }
 
 func (o *observer) Trouble(err error) { o.trouble(o.task, err) }
+
+func (o *observer) RejectsAppended(_ int, rows, _ int64) {
+	if m := o.met; m != nil {
+		m.rejectsAppended.WithLabelValues(o.task).Add(float64(rows))
+	}
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) { c.Rejects += rows })
+}
+
+// Outbox also tells of a rejects table that can't be written: the stream goes on as long as the outbox has room.
+func (o *observer) Outbox(x committer.Outbox) {
+	if m := o.met; m != nil {
+		m.outboxFiles.WithLabelValues(o.task).Set(float64(x.Files))
+		m.outboxOldest.set(o.task, x.Oldest)
+	}
+	o.state.updateCommitter(o.i, func(c *CommitterStatus) {
+		c.OutboxFiles, c.OutboxRows, c.OutboxSince = x.Files, x.Rows, nil
+		if !x.Oldest.IsZero() {
+			c.OutboxSince = &x.Oldest
+		}
+	})
+	o.trouble(o.task+" rejects", x.Err)
+}
 
 // trouble notes and logs a passing failure of a part, or with nil its end; the same one is logged once.
 func (r *report) trouble(part string, err error) {

@@ -12,7 +12,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/evolve"
 	"github.com/stormfloe/floe/internal/retry"
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 )
 
@@ -25,8 +27,11 @@ type run struct {
 	replayable bool
 
 	sinks   []sink
+	rejects *rejectsTable
 	workers []*worker
 	acks    *acker
+	// evolver is nil where records may not change the schema.
+	evolver *evolve.Evolver
 
 	// queue bounds the bytes between source and workers.
 	queue    *semaphore.Weighted
@@ -45,8 +50,8 @@ type run struct {
 	left atomic.Int64
 	// landed has a token when something was committed since it was looked at.
 	landed chan struct{}
-	// fetched says that something a mapper needed has been there once: where it comes from is set up rightly.
-	fetched atomic.Bool
+	// lent says that something a mapper needed has been there once: where it comes from is set up rightly.
+	lent atomic.Bool
 
 	g errgroup.Group
 	// done is life's end, ending that of reading; killed is the user's wish for it.
@@ -71,6 +76,12 @@ func newRun(t *Topology) *run {
 		landed:     make(chan struct{}, 1),
 		killed:     t.kill,
 		kill:       &t.end,
+		rejects:    newRejectsTable(&t.cfg),
+	}
+	if c, ok := t.cfg.Table.(SchemaChanger); ok && t.cfg.Evolve.On() {
+		most := t.cfg.Evolve.MaxColumns
+		def(&most, mapper.DefaultMaxColumns)
+		r.evolver = evolve.New(c, most, t.cfg.Committer.AttemptTimeout)
 	}
 	r.queue = semaphore.NewWeighted(r.queueCap)
 	r.routes.to = map[source.Partition]*worker{}
@@ -187,11 +198,19 @@ func (r *run) start(ctx context.Context) error {
 				return err
 			}
 			name := tableName(tbl)
-			r.state.setTable(name)
-			if r.met, err = newMetrics(r.cfg.Registerer, r.cfg.Name, name); err != nil {
+			r.state.setTable(name, s.Table)
+			if r.met, err = newMetrics(r.cfg.Registerer, r.cfg.Name, name, r.state); err != nil {
 				return err
 			}
 		}
+		r.met.beginCommitter(obs.task)
+	}
+	if r.rejects != nil {
+		load := func() error { return r.rejects.load(ctx, r.sinks[0].Table()) }
+		if err := r.wait(ctx, r.cfg.StartupTimeout, "load the rejects table", load); err != nil {
+			return err
+		}
+		r.state.setRejectsTable(r.rejects.name())
 	}
 	if r.cfg.UntilCaughtUp {
 		return r.wait(ctx, r.cfg.StartupTimeout, "ask the source for its partitions", func() error { return r.setTargets(ctx) })
@@ -217,6 +236,7 @@ func (r *run) flow(life, reading context.Context) error {
 			return fmt.Errorf("topology: %w", err)
 		}
 		r.workers = append(r.workers, w)
+		r.met.beginTask(w.name)
 	}
 	for i, s := range r.sinks {
 		r.g.Go(func() error { r.runSink(life, i, s); return nil })
@@ -227,6 +247,10 @@ func (r *run) flow(life, reading context.Context) error {
 	}
 	r.g.Go(func() error { r.acks.run(life); return nil })
 	r.g.Go(func() error { r.watch(reading); return nil })
+	r.g.Go(func() error { r.watchEnds(reading); return nil })
+	if r.rejects != nil {
+		r.g.Go(func() error { r.refreshRejects(reading); return nil })
+	}
 	if r.targets != nil {
 		r.g.Go(func() error { r.untilCaughtUp(reading); return nil })
 	}
@@ -241,6 +265,7 @@ func (r *run) flow(life, reading context.Context) error {
 			"start again, and it is read from where the table stands", r.cfg.Source.Traits().Name, n))
 	}
 	r.stopSource()
+	r.finishRejects(life)
 	r.endLife()
 	_ = r.g.Wait()
 	for _, w := range r.workers {
@@ -248,6 +273,26 @@ func (r *run) flow(life, reading context.Context) error {
 	}
 	return nil
 }
+
+// finishRejects waits until the rejects of the last commits are in their table, for half of the time that the graceful end may
+// take. Where that can't be, the next start does it; a run that was to catch up hasn't, then.
+func (r *run) finishRejects(life context.Context) {
+	ctx, cancel := context.WithTimeout(life, r.cfg.ShutdownTimeout/2)
+	defer cancel()
+	for _, s := range r.sinks {
+		err := s.Finish(ctx)
+		switch {
+		case err == nil || life.Err() != nil:
+		case r.cfg.UntilCaughtUp:
+			r.note(fmt.Errorf("%s: %w", rejectsWait, err))
+		default:
+			r.log.Warn(rejectsWait, "error", err)
+		}
+	}
+}
+
+// rejectsWait is said where a graceful end left rejects behind.
+const rejectsWait = "rejects are not in their table yet; the next start appends them"
 
 func (r *run) closeWorkers() {
 	for _, w := range r.workers {

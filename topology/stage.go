@@ -42,6 +42,9 @@ type StageConfig struct {
 	Task   int
 	Table  committer.Loader
 	Mapper mapper.Factory
+	// Rejects and RejectLimit are those of Config. A committer stage needs Rejects where a writer stage of its topology has it.
+	Rejects     committer.Loader
+	RejectLimit RejectLimit
 	// Positioned: records come with partition and position.
 	Positioned bool
 
@@ -67,7 +70,7 @@ type StageConfig struct {
 // config is the stage's configuration as a topology's.
 func (c StageConfig) config() Config {
 	return Config{Name: c.Name, Source: embedded{c.Positioned}, Mapper: c.Mapper, Table: c.Table, Writer: c.Writer,
-		Committer: c.Committer, Memory: c.Memory, StartupTimeout: c.StartupTimeout, ShutdownTimeout: c.ShutdownTimeout,
+		Rejects: c.Rejects, RejectLimit: c.RejectLimit, Committer: c.Committer, Memory: c.Memory, StartupTimeout: c.StartupTimeout, ShutdownTimeout: c.ShutdownTimeout,
 		Instance: c.Instance, WAL: c.WAL, Logger: c.Logger, Registerer: c.Registerer}
 }
 
@@ -88,9 +91,10 @@ func (embedded) Start(_ context.Context, _ source.Partition, _ source.Origin) (s
 // stage is what all stages have: a view of the table, and where they report to.
 type stage struct {
 	*report
-	cfg  Config
-	sink sink
-	// ready is closed when the table has been loaded; ended when Run has returned.
+	cfg     Config
+	sink    sink
+	rejects *rejectsTable
+	// ready is closed when the stage takes calls; ended when Run has returned.
 	ready, ended chan struct{}
 }
 
@@ -115,10 +119,11 @@ func newStage(sc StageConfig, component string, interval time.Duration) (*stage,
 	s := &stage{
 		report: &report{log: cfg.Logger.With("topology", cfg.Name, "stage", fmt.Sprintf("%s/%d", component, sc.Task)),
 			state: newState(cfg.Name, cfg.Instance)},
-		cfg: cfg, ready: make(chan struct{}), ended: make(chan struct{}),
+		cfg: cfg, rejects: newRejectsTable(&cfg), ready: make(chan struct{}), ended: make(chan struct{}),
 	}
+	s.state.wal = newWALLog(cfg.WAL)
 	cc.Observer = newObserver(s.report, cc)
-	c, err := committer.New(cc, cfg.Table, cfg.WAL)
+	c, err := committer.New(cc, cfg.Table, s.state.wal)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
@@ -138,17 +143,28 @@ func (s *stage) load(ctx context.Context) error {
 	if err := wc.CheckTable(tbl); err != nil {
 		return err
 	}
+	if s.rejects != nil {
+		load := func() error { return s.rejects.load(ctx, tbl) }
+		if err := s.wait(ctx, s.cfg.StartupTimeout, "load the rejects table", load); err != nil {
+			return err
+		}
+		s.state.setRejectsTable(s.rejects.name())
+	}
 	name := tableName(tbl)
-	s.state.setTable(name)
-	if s.met, err = newMetrics(s.cfg.Registerer, s.cfg.Name, name); err != nil {
+	s.state.setTable(name, s.sink.Table)
+	if s.met, err = newMetrics(s.cfg.Registerer, s.cfg.Name, name, s.state); err != nil {
 		return err
 	}
-	s.state.setPhase(PhaseRunning)
-	close(s.ready)
 	return nil
 }
 
-// up waits until the table has been loaded.
+// open lets callers in.
+func (s *stage) open() {
+	s.state.setPhase(PhaseRunning)
+	close(s.ready)
+}
+
+// up waits until the stage takes calls.
 func (s *stage) up(ctx context.Context) error {
 	select {
 	case <-s.ended:

@@ -52,6 +52,7 @@ func (c *CommitterStage) commitUntil(ctx context.Context, last func(context.Cont
 		}
 		return err
 	}
+	c.open() // not before it is certain that the committer will run, and answer
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer c.flying.abandon(ErrStageEnded)
 	defer end()
@@ -81,6 +82,9 @@ func (c *CommitterStage) commitUntil(ctx context.Context, last func(context.Cont
 	defer cancel()
 	c.sink.Flush()
 	whole := c.flying.wait(late)
+	if ferr := c.sink.Finish(late); ferr != nil && whole {
+		c.log.Warn(rejectsWait, "error", ferr)
+	}
 	end()
 	err = g.Wait()
 	if err == nil && !whole {

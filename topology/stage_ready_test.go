@@ -3,9 +3,13 @@ package topology_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/internal/fault"
 	"github.com/stormfloe/floe/internal/harness"
 	"github.com/stormfloe/floe/mapper"
@@ -87,5 +91,45 @@ func TestAStageThatNeedsSomethingTakesTheRecordLater(t *testing.T) {
 	}
 	if n := w.Rows(t); n != 1 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// onceLoader is a catalog that goes away after the first answer.
+type onceLoader struct {
+	committer.Loader
+	asked chan struct{}
+	first atomic.Bool
+}
+
+func (l *onceLoader) Load(ctx context.Context) (*table.Table, error) {
+	if l.first.CompareAndSwap(false, true) {
+		return l.Loader.Load(ctx)
+	}
+	select {
+	case l.asked <- struct{}{}:
+	default:
+	}
+	return nil, harness.ErrAway
+}
+
+// A stage that ends before it could settle what an earlier life left has taken nothing that it would not answer.
+func TestAStageThatEndsBeforeItHasSettledLeavesNobodyWaiting(t *testing.T) {
+	w := harness.New(t, harness.Shape{})
+	l := &onceLoader{Loader: w.Loader(fault.New(nil)), asked: make(chan struct{}, 1)}
+	c, err := topology.NewCommitterStage(topology.StageConfig{Name: "orders", Table: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done, answer := make(chan error, 1), make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	<-l.asked
+	go func() { answer <- c.Commit(t.Context(), nil, func(error) {}) }()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := <-answer; !errors.Is(err, topology.ErrStageEnded) {
+		t.Errorf("got %v", err)
 	}
 }

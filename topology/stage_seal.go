@@ -9,10 +9,19 @@ import (
 	"github.com/stormfloe/floe/writer"
 )
 
-// appendFailedLocked decides about the open batch. A bad record, or one that does not join up, leaves it as it was.
+// appendFailedLocked decides about the open batch. A bad record, or one that does not join up, leaves it as it was. Where the
+// first records are bad, the configuration is wrong, and what it made of them must not be committed.
 func (w *WriterStage) appendFailedLocked(err error) error {
 	var bad *writer.BadRecord
+	var judged *writer.JudgedError
 	var gap *writer.GapError
+	if errors.As(err, &judged) {
+		var over *TooManyRejects
+		if !errors.As(err, &over) || over.Within == 0 {
+			w.dropLocked(fmt.Errorf("%w: %w", ErrRewound, err))
+		}
+		return err
+	}
 	if errors.As(err, &bad) || errors.As(err, &gap) {
 		return err
 	}
@@ -61,7 +70,7 @@ func (w *WriterStage) sealLocked(ctx context.Context) error {
 		w.dropLocked(err)
 		return err
 	}
-	began := time.Now()
+	began, codes := time.Now(), w.mu.task.RejectsByCode()
 	tbl := w.mu.table
 	d, err := w.mu.task.Seal(ctx)
 	if err != nil {
@@ -74,12 +83,10 @@ func (w *WriterStage) sealLocked(ctx context.Context) error {
 		return nil
 	}
 	w.trouble(w.name, nil)
-	var filtered int64
 	for _, in := range d.Inputs {
-		filtered += in.Filtered
 		w.mu.at[in.Range.Partition] = in.Range.To
 	}
-	w.met.sealed(w.name, d, filtered, time.Since(began))
+	w.batchSealed(w.name, w.rejects, d, codes, time.Since(began))
 	b := w.flying.add(open)
 	answer := func(err error) {
 		if err != nil {

@@ -35,11 +35,11 @@ type WriterStage struct {
 
 	mu struct {
 		turn
-		task  *writer.Task
-		table *table.Table
-		at    map[source.Partition]source.Position
-		open  callbacks
-		ended bool
+		task           *writer.Task
+		table, rejects *table.Table
+		at             map[source.Partition]source.Position
+		open           callbacks
+		ended          bool
 	}
 }
 
@@ -76,6 +76,7 @@ func newWriterStage(s *stage, cfg StageConfig,
 	wc.Name = w.name
 	wc.MaxOpenFiles = s.cfg.Writer.MaxOpenFiles
 	wc.MaxBufferedBytes = max(1<<20, MemoryShares(s.cfg.Memory).OpenFiles)
+	s.rejects.configure(&wc)
 	t, err := writer.New(wc)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
@@ -96,6 +97,7 @@ func (w *WriterStage) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	w.open()
 	return w.write(ctx)
 }
 
@@ -116,6 +118,9 @@ func (w *WriterStage) write(ctx context.Context) error {
 			w.sealDue(ctx)
 		case <-refresh.C:
 			_, err := w.sink.Load(ctx)
+			if err == nil && w.rejects.due() {
+				err = w.rejects.load(ctx, w.sink.Table())
+			}
 			if ctx.Err() == nil {
 				w.trouble("table", err)
 			}
@@ -178,6 +183,7 @@ func (w *WriterStage) use(tbl *table.Table) {
 }
 
 func (w *WriterStage) useLocked(tbl *table.Table) {
+	w.mu.rejects = w.rejects.give(w.mu.task, w.mu.rejects)
 	if tbl != nil && tbl != w.mu.table {
 		w.mu.table = tbl
 		w.mu.task.Use(tbl)
@@ -226,8 +232,10 @@ func (w *WriterStage) Release(ctx context.Context, ps ...source.Partition) error
 
 // Write takes a record without position. ack may be nil. It is called with nil when the record is in the table, with an
 // error when it may not be; it must neither block nor call the stage. An error of Write itself (a *writer.BadRecord is one)
-// says that the record was not taken; ack is then not called. A *mapper.NotReadyError is no verdict: what the mapper needs
-// (a schema of a registry) could not be had, bring the record again after a pause. rec is not kept.
+// says that the record was not taken; ack is then not called. A *writer.JudgedError says that too many became rejects, and
+// that the engine is to end: where it is the first records that are bad, what is open is dropped, and its callbacks have
+// ErrRewound. A *mapper.NotReadyError is no verdict: what the mapper needs (a schema of a registry) could not be had, bring
+// the record again after a pause. rec is not kept.
 func (w *WriterStage) Write(ctx context.Context, rec *source.Record, ack func(error)) error {
 	if w.positioned {
 		return fmt.Errorf("topology: this stage wants positions; use WriteAt")

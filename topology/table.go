@@ -1,9 +1,13 @@
 package topology
 
 import (
+	"context"
+
+	"github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/rejects"
 	"github.com/stormfloe/floe/internal/tableio"
 )
 
@@ -16,4 +20,22 @@ import (
 func LoadFrom(cat table.CatalogIO, name ...string) committer.Loader {
 	tableio.UseDurableFiles()
 	return tableio.New(cat, name)
+}
+
+// SchemaChanger is a committer.Loader whose table can be changed. Its methods may be called from any goroutine.
+type SchemaChanger interface {
+	committer.Loader
+	// Change sends a commit of its own with these requirements and updates. What its error says is not relied on: the table
+	// is loaded again.
+	Change(ctx context.Context, reqs []table.Requirement, updates []table.Update) error
+}
+
+// RejectsFrom is LoadFrom for Config.Rejects. The table is made where it does not exist, with the columns that rejects need; one
+// that exists is looked at when the topology starts.
+func RejectsFrom(ctx context.Context, cat catalog.Catalog, name ...string) (committer.Loader, error) {
+	l := LoadFrom(cat, name...)
+	if _, err := rejects.Ensure(ctx, cat, name); err != nil {
+		return nil, err
+	}
+	return l, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stormfloe/floe/committer"
 	"github.com/stormfloe/floe/descriptor"
+	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/wal"
 	"github.com/stormfloe/floe/writer"
@@ -36,6 +37,7 @@ type Topology struct {
 // task is what a worker needs of a *writer.Task. It is called from the worker's goroutine alone.
 type task interface {
 	Use(tbl *table.Table)
+	UseRejects(tbl *table.Table)
 	Open(ctx context.Context, at map[source.Partition]source.Position)
 	Append(ctx context.Context, b *source.Batch) (done bool, err error)
 	Due(now time.Time) bool
@@ -43,6 +45,7 @@ type task interface {
 	Seal(ctx context.Context) (*descriptor.Descriptor, error)
 	Discard(ctx context.Context)
 	Stats() writer.Stats
+	RejectsByCode() map[mapper.Code]int64
 	Close() error
 }
 
@@ -54,6 +57,7 @@ type sink interface {
 	Begin(ctx context.Context, starts map[source.Partition]source.Position) (committer.Positions, error)
 	Submit(ctx context.Context, s committer.Submission) error
 	Flush()
+	Finish(ctx context.Context) error
 	Run(ctx context.Context) error
 }
 
@@ -93,6 +97,8 @@ func New(cfg Config) (*Topology, error) {
 	if t.cfg.WAL == nil {
 		t.cfg.WAL = wal.New(t.cfg.Committer.WALNamespace, t.cfg.Name)
 	}
+	t.state.wal = newWALLog(t.cfg.WAL)
+	t.cfg.WAL = t.state.wal
 	return t, nil
 }
 
@@ -106,10 +112,12 @@ func newUnchecked(cfg Config) (*Topology, error) {
 		cfg.Instance = uuid.NewString()
 	}
 	wc := cfg.writer(0)
+	st := newState(cfg.Name, cfg.Instance)
+	st.intake = newIntake(cfg.Source)
 	return &Topology{
 		cfg:   cfg,
 		parts: realParts(wc.CheckTable),
-		state: newState(cfg.Name, cfg.Instance),
+		state: st,
 		kill:  make(chan struct{}),
 	}, nil
 }
@@ -125,7 +133,8 @@ func (t *Topology) Run(ctx context.Context) error {
 }
 
 // Kill ends Run at once, without sealing or committing what is open. Nothing is lost: the next start reads it again.
-// When Kill has returned, nothing new is committed, also if the context of Run ends right behind it.
+// When Kill has returned, nothing new is committed, also if the context of Run ends right behind it; rejects of what has been
+// committed may still be appended to their table.
 func (t *Topology) Kill() {
 	t.killed.Do(func() {
 		close(t.kill)
@@ -161,6 +170,7 @@ func (c *Config) writer(i int) writer.Config {
 		GroupBy:          c.Writer.GroupBy,
 		Parallel:         c.Writer.Tasks,
 		Unpositioned:     !c.Source.Traits().Replayable,
+		Evolve:           c.Evolve.On(),
 	}
 }
 
@@ -177,6 +187,7 @@ func (c *Config) committer(i int) committer.Config {
 		Grace:          c.Committer.Grace,
 		AttemptTimeout: c.Committer.AttemptTimeout,
 		MaxBackoff:     c.Committer.MaxBackoff,
+		Rejects:        c.Rejects,
 		Logger:         c.Logger,
 
 		ExpireEvery: c.Committer.ExpireEvery,

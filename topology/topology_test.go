@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +203,24 @@ func TestUntilCaughtUpEndsWithoutWaitingForTheSealInterval(t *testing.T) {
 	})
 }
 
+// Rejects that are not in their table are told of: a run that was to catch up hasn't, another one has ended well.
+func TestRejectsThatAreLeftBehindAreTold(t *testing.T) {
+	for _, until := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(1, 10)
+			g.table.finishErr = errors.New("no such bucket")
+			cfg := g.config()
+			cfg.UntilCaughtUp = until
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(time.Minute, cancel)
+			if err := g.topology(t, cfg).Run(ctx); errors.Is(err, g.table.finishErr) != until {
+				t.Errorf("until caught up %v: %v", until, err)
+			}
+		})
+	}
+}
+
 func TestUntilCaughtUpCountsWhatOthersCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2, 50)
@@ -277,6 +297,35 @@ func TestBadRecordStopsAfterWhatCameBefore(t *testing.T) {
 		}
 		if err := g.table.check(map[source.Partition]source.Position{
 			g.part(0): at[g.part(0)].Next, g.part(1): 23}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestADiskThatIsFullEndsTheTopologyAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(2, 60)
+		cfg := g.config()
+		top := g.topology(t, cfg)
+		mk := top.parts.task
+		top.parts.task = func(c writer.Config) (task, error) {
+			ft, err := mk(c)
+			n := 0
+			ft.(*fakeTask).sealErr = func() error {
+				if n++; n < 3 {
+					return nil
+				}
+				return fmt.Errorf("write data file: %w", &fs.PathError{Op: "write", Path: "x.parquet", Err: syscall.ENOSPC})
+			}
+			return ft, err
+		}
+		began := time.Now()
+		if err := top.Run(t.Context()); !errors.Is(err, syscall.ENOSPC) || time.Since(began) > time.Minute {
+			t.Errorf("%v, after %s", err, time.Since(began))
+		}
+		again := start(g.topology(t, g.config()))
+		pass(5 * time.Minute)
+		if err := errors.Join(g.table.check(g.ends()), again()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -32,6 +32,10 @@ type worker struct {
 	// the wait for that, nil where there is none; lastHold is the last there was.
 	batch          *source.Batch
 	held, lastHold *hold
+	// asking is the record of the batch for which the schema is changed; evolved is the table after such a change, until the
+	// committer has seen it.
+	asking  *asking
+	evolved *table.Table
 	// open are the ranges of a source without positions that are in the open batch.
 	open []source.Range
 
@@ -57,10 +61,12 @@ type worker struct {
 	sends, crossings uint64
 	// gapped are partitions of which a batch was dropped because it did not join up, and nothing has joined up since.
 	gapped map[source.Partition]struct{}
-	// table is the metadata that was last given to the task.
-	table *table.Table
+	// table and rejects are the metadata that were last given to the task.
+	table, rejects *table.Table
 	// hurried: the targets of the task are reached and the committer was asked to flush.
 	hurried bool
+	// total is what was sealed so far.
+	total SealedStatus
 	// published is when the status was last shown.
 	published time.Time
 }
@@ -78,6 +84,8 @@ type track struct {
 	// reopenedAt is when the source was last told to deliver from elsewhere: batches that do not join up are then likely
 	// to be old ones.
 	reopenedAt time.Time
+	// time is that of the newest record that is held, else of the first that was read, in ms since the epoch; 0: not known.
+	time int64
 	// stopped: nothing more of it is taken, because of a bad record or because the source can't read it.
 	stopped bool
 }
@@ -107,6 +115,7 @@ type giveUp struct {
 
 func newWorker(r *run, i int) (*worker, error) {
 	wc := r.cfg.writer(i)
+	r.rejects.configure(&wc)
 	t, err := r.parts.task(wc)
 	if err != nil {
 		return nil, err
@@ -217,6 +226,7 @@ func (w *worker) take(q queued) {
 // drop gives the batch in hand back to the source.
 func (w *worker) drop() {
 	w.letGo()
+	w.asking = nil
 	if w.batch == nil {
 		return
 	}

@@ -145,6 +145,7 @@ func (w *worker) landed(a answer) {
 				tr.held = max(tr.held, rg.To)
 			}
 		}
+		w.heldUntil(a.f)
 	}
 	w.r.acks.ack(a.f.ranges)
 	select {
@@ -152,6 +153,15 @@ func (w *worker) landed(a answer) {
 	default:
 	}
 	w.crossed(a)
+}
+
+// heldUntil notes the times of the newest records that are held now.
+func (w *worker) heldUntil(f *flight) {
+	for _, in := range f.sub.Descriptor.Inputs {
+		if tr := w.at[in.Range.Partition]; tr != nil && in.MaxTimestampMs > 0 {
+			tr.time = in.MaxTimestampMs
+		}
+	}
 }
 
 // crossed counts how often another instance has committed in our stead, and reports whether it was too often. All that was
@@ -184,7 +194,7 @@ func (w *worker) reread(life context.Context, a answer) {
 	}
 	w.r.log.Warn("a sealed batch is stale, going back to the table's positions", "task", w.name,
 		"foreign", a.o.Foreign, "error", a.o.Err)
-	w.rewind(life, "stale", a.f.ranges)
+	w.rewind(life, causeStale, a.f.ranges)
 }
 
 func (w *worker) owns(f *flight) bool {
@@ -207,7 +217,7 @@ func (w *worker) rewind(life context.Context, cause string, lost []source.Range)
 	for f := range w.flights {
 		lost = append(lost, f.ranges...)
 	}
-	w.open = nil
+	w.open, w.evolved = nil, nil
 	w.epoch++
 	w.rewinding = true
 	w.r.met.rewound(w.name, cause)
@@ -315,7 +325,7 @@ func (w *worker) behind(life context.Context, now committer.Positions, held map[
 			w.r.log.Warn("the table was set back, going back with it", "task", w.name, "partition", p.String(),
 				"held", int64(pos), "now", int64(pr.Next))
 			w.stale = 0
-			w.rewind(life, "rollback", nil)
+			w.rewind(life, causeRollback, nil)
 			return
 		}
 	}
@@ -331,8 +341,8 @@ func (w *worker) publish(now time.Time) time.Duration {
 	}
 	w.published = now
 	st := w.task.Stats()
-	ts := TaskStatus{Task: w.name, Phase: w.phase(), OpenRows: st.Rows, OpenBytes: st.Bytes, OpenFiles: st.OpenFiles,
-		InFlight: len(w.flights), Epoch: w.epoch}
+	ts := TaskStatus{Task: w.name, Phase: w.phase(), OpenRows: st.Rows, OpenRejects: st.Rejects, OpenBytes: st.Bytes, OpenFiles: st.OpenFiles,
+		InFlight: len(w.flights), Epoch: w.epoch, Sealed: w.total}
 	if !st.Since.IsZero() {
 		since := st.Since
 		ts.OpenSince = &since
@@ -340,7 +350,7 @@ func (w *worker) publish(now time.Time) time.Duration {
 	ps := make(map[source.Partition]PartitionStatus, len(w.at))
 	for p, tr := range w.at {
 		ps[p] = PartitionStatus{Topic: p.Topic, Partition: p.ID, Task: w.name,
-			Read: tr.read, Sealed: tr.sealed, Committed: tr.held}
+			Read: tr.read, Sealed: tr.sealed, Committed: tr.held, time: tr.time}
 	}
 	w.r.state.setTask(w.i, ts, ps)
 	return time.Hour

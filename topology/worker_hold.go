@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stormfloe/floe/internal/retry"
@@ -18,8 +19,9 @@ type hold struct {
 	ended chan struct{}
 }
 
-// holdFor has what the mapper needs fetched, for as long as it takes, in a goroutine of its own.
-func (w *worker) holdFor(life context.Context, wait *mapper.NotReadyError) {
+// holdFor has what the batch in hand needs fetched, for as long as it takes, in a goroutine of its own. first is set once
+// that place has answered; nil where it has before.
+func (w *worker) holdFor(life context.Context, wait *mapper.NotReadyError, first *atomic.Bool) {
 	ctx, stop := context.WithCancel(life)
 	h := &hold{stop: stop, ended: make(chan struct{})}
 	before := w.lastHold
@@ -30,21 +32,23 @@ func (w *worker) holdFor(life context.Context, wait *mapper.NotReadyError) {
 		if before != nil {
 			<-before.ended // it takes its trouble back
 		}
-		w.fetch(ctx, h, wait)
+		w.fetch(ctx, h, wait, first)
 		return nil
 	})
 }
 
-// fetch tries until it has what is needed. It goes on for as long as it takes, not ready, once something was fetched by this
+// fetch tries until it has what is needed. It goes on for as long as it takes, not ready, once something was fetched there by this
 // run; before that, and where the answer is a refusal that stays, it is a wrong configuration rather than an outage.
-func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError) {
+func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError, first *atomic.Bool) {
 	part := w.name + "/fetch"
 	defer w.r.trouble(part, nil)
 	began, refused := time.Now(), time.Time{}
 	for n := 0; ; n++ {
 		err := wait.Fetch(ctx)
 		if err == nil {
-			w.r.fetched.Store(true)
+			if first != nil {
+				first.Store(true)
+			}
 			w.do(ctx, func(context.Context) {
 				if w.held == h {
 					w.held = nil
@@ -63,7 +67,7 @@ func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError)
 			since = refused
 		} else {
 			refused = time.Time{}
-			if w.r.fetched.Load() {
+			if first == nil || first.Load() {
 				since = time.Now()
 			}
 		}

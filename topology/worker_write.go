@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/stormfloe/floe/committer"
@@ -44,7 +45,12 @@ func (w *worker) append(life context.Context) {
 	if !w.use() {
 		return
 	}
+	if tr != nil && tr.time == 0 && len(b.Records) > 0 {
+		tr.time = max(0, b.Records[0].TimestampMs)
+	}
+	began := time.Now()
 	done, err := w.task.Append(life, b)
+	w.r.met.wrote(w.name, time.Since(began))
 	switch {
 	case err != nil:
 		w.appendFailed(life, b, err)
@@ -66,12 +72,18 @@ func (w *worker) append(life context.Context) {
 // wanted of it is delivered again. Where the mapper only lacks something, the batch waits.
 func (w *worker) appendFailed(life context.Context, b *source.Batch, err error) {
 	var bad *writer.BadRecord
+	var judged *writer.JudgedError
 	var gap *writer.GapError
 	var wait *mapper.NotReadyError
+	var ask *writer.EvolveError
 	p := b.Range.Partition
 	switch {
 	case errors.As(err, &wait):
-		w.holdFor(life, wait)
+		w.holdFor(life, wait, &w.r.lent)
+	case errors.As(err, &ask):
+		w.evolve(life, ask)
+	case errors.As(err, &judged):
+		w.tooManyRejects(life, judged)
 	case errors.As(err, &bad):
 		w.badRecord(life, bad)
 	case errors.As(err, &gap):
@@ -108,7 +120,7 @@ func (w *worker) reopenAfterGap(p source.Partition, want source.Position) {
 	}
 	delete(w.gapped, p)
 	w.r.log.Warn("a batch does not join up, reading again", "task", w.name, "partition", p.String(), "position", int64(want))
-	w.r.met.rewound(w.name, "gap")
+	w.r.met.rewound(w.name, causeGap)
 	tr.reopenedAt = time.Now()
 	w.r.cfg.Source.Reopen(p, want)
 }
@@ -132,6 +144,9 @@ func (w *worker) askAgain() {
 // goes on for as long as it takes, not ready, once something could be written; before that it is a wrong configuration
 // (no permission, a type that the mapper can't make) rather than an outage, and ends like a catalog that is away.
 // Sealed batches are not touched by it: the open one begins where they end.
+//
+// A disk that is full ends the topology at once: somebody must make room, and files that are begun again and again would take what
+// room there comes to be.
 func (w *worker) writeFailed(life context.Context, err error) {
 	if life.Err() != nil {
 		return
@@ -146,6 +161,10 @@ func (w *worker) writeFailed(life context.Context, err error) {
 	w.resumeAt = time.Now().Add(wait)
 	w.r.met.writeFailed(w.name)
 	w.r.trouble(w.name, fmt.Errorf("task %s cannot write, failure %d in a row: %w", w.name, w.failures, err))
+	if errors.Is(err, syscall.ENOSPC) {
+		w.halt(fmt.Errorf("task %s cannot write: %w", w.name, err))
+		return
+	}
 	w.redeliverOpen()
 	if lasted := time.Since(w.failingSince); !w.works && lasted >= w.r.cfg.StartupTimeout {
 		w.halt(fmt.Errorf("task %s has not been able to write anything for %s: %w", w.name, lasted.Round(time.Second), err))
@@ -169,11 +188,12 @@ func (w *worker) redeliverOpen() {
 // use gives the task the newest metadata, which takes effect with its next batch. A table that has become one that
 // can't be written stops the topology.
 func (w *worker) use() bool {
-	tbl := w.sink.Table()
+	w.rejects = w.r.rejects.give(w.task, w.rejects)
+	tbl := w.newest()
 	if tbl == nil || tbl == w.table {
 		return true
 	}
-	if w.table == nil || tbl.MetadataLocation() != w.table.MetadataLocation() {
+	if w.table == nil || !writer.Alike(w.table, tbl) {
 		if err := w.r.parts.check(tbl); err != nil {
 			w.halt(fmt.Errorf("the table has changed: %w", err))
 			return false
@@ -197,7 +217,7 @@ func (w *worker) seal(life context.Context, flush bool) bool {
 	if w.rewinding || w.stopped {
 		return false
 	}
-	began := time.Now()
+	began, codes := time.Now(), w.task.RejectsByCode()
 	d, err := w.task.Seal(life)
 	if err != nil {
 		w.writeFailed(life, err)
@@ -208,23 +228,22 @@ func (w *worker) seal(life context.Context, flush bool) bool {
 	}
 	w.failures, w.works = 0, true
 	w.r.trouble(w.name, nil)
-	w.sealed(d, time.Since(began))
+	w.sealed(d, codes, time.Since(began))
 	w.send(d, flush)
 	w.use()
 	return true
 }
 
 // sealed notes how far the sealed batches reach.
-func (w *worker) sealed(d *descriptor.Descriptor, took time.Duration) {
-	var filtered int64
+func (w *worker) sealed(d *descriptor.Descriptor, rejects map[mapper.Code]int64, took time.Duration) {
 	for _, in := range d.Inputs {
-		filtered += in.Filtered
 		if tr := w.at[in.Range.Partition]; tr != nil {
 			tr.sealed = in.Range.To
 			tr.read = max(tr.read, in.Range.To)
 		}
 	}
-	w.r.met.sealed(w.name, d, filtered, took)
+	w.total.add(d, took)
+	w.r.batchSealed(w.name, w.r.rejects, d, rejects, took)
 }
 
 // send queues a descriptor for the submitter.
@@ -232,7 +251,7 @@ func (w *worker) send(d *descriptor.Descriptor, flush bool) {
 	w.sends++
 	f := &flight{
 		epoch: w.epoch, n: w.sends, flush: flush,
-		weight: descriptorWeight + int64(len(d.Files))*fileWeight,
+		weight: descriptorWeight + int64(filesOf(d))*fileWeight,
 		ranges: w.open,
 	}
 	w.open = nil

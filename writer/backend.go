@@ -11,7 +11,8 @@ import (
 type writeIO = icebergio.WriteFileIO
 
 // backend is one encoder on the task's goroutine, or several on their own. All methods are called from the task's
-// goroutine. After an error of add or seal only drop and close may follow.
+// goroutine. After an error of add or seal only drop and close may follow; files that
+// seal gives beside an error are the caller's to remove.
 type backend interface {
 	begin(p *plan, fs writeIO, id uuid.UUID)
 	add(rows rowsTo) error
@@ -23,7 +24,7 @@ type backend interface {
 
 func newBackend(cfg Config) backend {
 	// The stage, and what is on its way to the encoders, takes a share of the bound.
-	budget := cfg.MaxBufferedBytes - min(cfg.MaxBufferedBytes/4, 2*stageBytes)
+	budget := cfg.MaxBufferedBytes - min(cfg.MaxBufferedBytes/4, 2*stageBytes) - cfg.rejectsBudget()
 	if cfg.Parallel > 1 {
 		return newLanes(cfg, budget)
 	}

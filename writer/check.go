@@ -43,11 +43,6 @@ func Warnings(tbl *table.Table) []string {
 	if isTrue(p[propObjectStore]) && strings.HasPrefix(tbl.Location(), "file:") {
 		out = append(out, "write.object-storage.enabled is set on a local disk: the files are spread over many folders for nothing")
 	}
-	for _, f := range tbl.Schema().Fields() {
-		if f.WriteDefault != nil {
-			out = append(out, fmt.Sprintf("column %s has a write default: floe does not fill it in, a record without a value gives null", f.Name))
-		}
-	}
 	for key := range p {
 		for _, prefix := range []string{prefixMetricsColumn, prefixDictColumn, prefixBloomColumn} {
 			col, ok := strings.CutPrefix(key, prefix)

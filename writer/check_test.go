@@ -1,6 +1,9 @@
 package writer
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -63,9 +66,10 @@ func TestSchemasAreRefusedByName(t *testing.T) {
 		fields []iceberg.NestedField
 		want   string
 	}{
-		{"variant", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.VariantType{}}}, `"v" has the type variant`},
-		{"unknown", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.UnknownType{}}}, `"v" has the type unknown`},
-		{"below a list", []iceberg.NestedField{{ID: 1, Name: "l", Type: &iceberg.ListType{ElementID: 2, Element: iceberg.VariantType{}}}}, `"l.element" has the type variant`},
+		{"geometry", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.GeometryType{}}}, `"v" has the type geometry`},
+		{"unknown alone", []iceberg.NestedField{{ID: 1, Name: "v", Type: iceberg.UnknownType{}}}, `no columns with a type`},
+		{"unknown in a list", []iceberg.NestedField{{ID: 1, Name: "l", Type: &iceberg.ListType{ElementID: 2, Element: iceberg.UnknownType{}}}}, `must have a type`},
+		{"below a list", []iceberg.NestedField{{ID: 1, Name: "l", Type: &iceberg.ListType{ElementID: 2, Element: iceberg.GeometryType{}}}}, `"l.element" has the type geometry`},
 		{"no columns", nil, "no columns"},
 		{"an empty struct", []iceberg.NestedField{{ID: 1, Name: "s", Type: &iceberg.StructType{}}}, "no members"},
 	} {
@@ -145,6 +149,20 @@ func TestHashDirectories(t *testing.T) {
 	}
 }
 
+// iceberg-go leaves a scale of 0 out of the manifests' schema: PyIceberg fails, and DuckDB prunes by other numbers.
+func TestDecimalsWithoutAScaleAreNoPartitionValues(t *testing.T) {
+	sc := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "price", Type: iceberg.DecimalTypeOf(9, 0)})
+	for transform, refused := range map[iceberg.Transform]bool{
+		iceberg.IdentityTransform{}: true, iceberg.TruncateTransform{Width: 10}: true, iceberg.VoidTransform{}: true, iceberg.BucketTransform{NumBuckets: 4}: false,
+	} {
+		spec := iceberg.NewPartitionSpec(iceberg.PartitionField{SourceIDs: []int{1}, FieldID: 1000, Name: "p", Transform: transform})
+		err := Check(loose(t, sc, &spec, nil))
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), `partition field "p" of spec 0 has values of type decimal(9, 0)`) {
+			t.Errorf("%v: error %v", transform, err)
+		}
+	}
+}
+
 // iceberg-go can't write the manifests of such tables; the refusal may go when it can.
 func TestOnlyOnePartitionFieldMayBeDecimal(t *testing.T) {
 	sc := iceberg.NewSchema(0,
@@ -176,4 +194,50 @@ func TestOnlyOnePartitionFieldMayBeDecimal(t *testing.T) {
 			t.Errorf("%v and %v: error %v", c.price, c.tax, err)
 		}
 	}
+}
+
+// Every commit moves floe's own properties: a plan that did not outlive them would be made anew for each batch.
+func TestAPlanOutlivesCommits(t *testing.T) {
+	base := iceberg.Properties{"write.parquet.compression-codec": "zstd", "storm.iceberg.positions.main": "1"}
+	with := func(key, value string) *table.Table {
+		props := maps.Clone(base)
+		props[key] = value
+		return loose(t, pruneSchema(), nil, props)
+	}
+	a := loose(t, pruneSchema(), nil, base)
+	for _, c := range []struct {
+		name, key, value string
+		alike            bool
+	}{
+		{"a commit", "storm.iceberg.positions.main", "2", true},
+		{"a commit's first property", "storm.iceberg.positions.audit", "1", true},
+		{"a property of the files", "write.parquet.compression-codec", "snappy", false},
+		{"a new property", "write.metadata.metrics.default", "none", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := sameUUID(t, a, with(c.key, c.value))
+			p, err := compile(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.fits(b) != c.alike || Alike(a, b) != c.alike {
+				t.Errorf("the plan fits: %v, alike: %v; want %v", p.fits(b), Alike(a, b), c.alike)
+			}
+		})
+	}
+}
+
+// sameUUID is b with a's identity.
+func sameUUID(t *testing.T, a, b *table.Table) *table.Table {
+	t.Helper()
+	text, err := json.Marshal(b.Metadata())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(b.Metadata().TableUUID().String()), []byte(a.Metadata().TableUUID().String()), 1)
+	meta, err := table.ParseMetadataBytes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.New(b.Identifier(), meta, b.MetadataLocation(), nil, nil)
 }

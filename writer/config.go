@@ -32,8 +32,17 @@ type Config struct {
 	GroupBy []string
 	// Parallel is the number of encoders where GroupBy is set; it is not used otherwise. Default 1, at most 256.
 	Parallel int
+	// Rejects is set where records that can't become rows go to a table of their own, the one that UseRejects gives, and the
+	// batch goes on; otherwise Append stops at the first.
+	Rejects bool
+	// Judge is asked before each reject is taken, and told of what was taken since: good records (rows, and those that are
+	// filtered), and the reject, nil where there is none. Where it gives an error for one, Append stops with it before that
+	// reject. It is called from the task's goroutine. Nil: everything is taken. Without Rejects it is not called.
+	Judge func(good int, reject *mapper.BadRecordError) error
 	// Unpositioned is set for sources without positions: descriptors then have no inputs.
 	Unpositioned bool
+	// Evolve has Append give an *EvolveError for a record that asks for another schema. Otherwise such a record is bad.
+	Evolve bool
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }

@@ -23,6 +23,9 @@ func (f *file) dataFile(in *parquetfile.FileStats, tuple *tuple) (iceberg.DataFi
 	lower, upper := map[int][]byte{}, map[int][]byte{}
 	for i := range f.p.leaves {
 		l, st := &f.p.leaves[i], &in.Leaves[i]
+		if l.nameless() {
+			continue
+		}
 		sizes[l.id] = in.Sizes[i]
 		if !l.mode.counts {
 			continue

@@ -38,6 +38,14 @@
 //   - A file name holds the batch's UUID, which is the descriptor's ID: no file is ever overwritten.
 //   - After a failure nothing of the batch is used: Discard removes its files, and its records are read again.
 //
+// # Rejects
+//
+// With Config.Rejects a record that can't become a row, because of the mapper or because of its partition value, becomes a row
+// of the rejects table (package internal/rejects), whole, in a file of its own beside the batch's data files, and the batch
+// goes on. It counts for the thresholds. A batch has few files of rejects: beyond that it is sealed. They are durable when
+// Seal returns, and the descriptor names them; nothing of them is made before the first reject. Records that do not fit
+// columns of 2 GiB stop Append still.
+//
 // # Parquet
 //
 // The table's write properties decide. Where they say nothing: zstd level 1; a dictionary only on columns whose first

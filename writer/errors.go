@@ -22,6 +22,15 @@ func (e *BadRecord) Error() string {
 }
 func (e *BadRecord) Unwrap() error { return e.Err }
 
+// JudgedError says that Config.Judge has not let a reject pass. It holds what Judge gave, and the reject.
+type JudgedError struct {
+	Err    error
+	Record *BadRecord
+}
+
+func (e *JudgedError) Error() string { return fmt.Sprintf("%v; the last: %v", e.Err, e.Record) }
+func (e *JudgedError) Unwrap() error { return e.Err }
+
 // GapError says that a batch does not join up: the partition must be opened again at Want.
 type GapError struct {
 	Partition source.Partition

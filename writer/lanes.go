@@ -201,10 +201,7 @@ func (ls *lanes) seal(ctx context.Context) (sealed, error) {
 	if cause := ls.err(); cause != nil {
 		err = cause
 	}
-	if err != nil {
-		return sealed{}, err
-	}
-	return out, nil
+	return out, err
 }
 
 func (ls *lanes) drop(ctx context.Context) {

@@ -104,3 +104,12 @@ func shortPath(partition string) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// DataFolder is the folder that the table's data files are written below; empty where its metadata is damaged.
+func DataFolder(tbl *table.Table) string {
+	l, err := newLocations(tbl)
+	if err != nil {
+		return ""
+	}
+	return l.data
+}

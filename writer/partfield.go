@@ -21,7 +21,8 @@ type partField struct {
 	// column is the source column's full name, path leads to it.
 	column string
 	path   []int
-	scale  int // of a decimal
+	// precision and scale are those of a decimal.
+	precision, scale int
 	// bytes says that the results are byte strings, else they are numbers.
 	bytes bool
 	// apply computes rows [from, to) into v; a row that has no partition gives a reason.
@@ -64,21 +65,27 @@ func partFields(spec iceberg.PartitionSpec, sc *iceberg.Schema, rows *mapper.Sch
 		}
 		out = append(out, pf)
 	}
-	return out, oneDecimal(spec, sc)
+	return out, checkDecimals(spec, sc)
 }
 
-// oneDecimal refuses a spec whose tuples have two decimals. iceberg-go gives all of them one name in a manifest's Avro
-// schema, so every commit would fail. A field that was replaced by void keeps its type and counts.
-func oneDecimal(spec iceberg.PartitionSpec, sc *iceberg.Schema) error {
+// checkDecimals refuses what iceberg-go can't write so that all can read it: tuples with two decimals, to whose types it
+// gives one name in a manifest's Avro schema, so that every commit would fail; and decimals of scale 0, whose scale it
+// leaves out there, so that PyIceberg fails and DuckDB reads other numbers and prunes by them. A field that was replaced
+// by void keeps its type and counts.
+func checkDecimals(spec iceberg.PartitionSpec, sc *iceberg.Schema) error {
+	const instead = "replace it, for example by a bucket of its column"
 	first := ""
 	for _, f := range spec.PartitionType(sc).FieldList {
-		if _, ok := f.Type.(iceberg.DecimalType); !ok {
-			continue
-		}
-		if first != "" {
+		d, ok := f.Type.(iceberg.DecimalType)
+		switch {
+		case !ok:
+		case d.Scale() == 0:
+			return fmt.Errorf("writer: partition field %q of spec %d has values of type %s, and floe can't write manifests with decimals of scale 0 that other engines read: %s", f.Name, spec.ID(), d, instead)
+		case first != "":
 			return fmt.Errorf("writer: partition fields %q and %q of spec %d both have decimal values, and floe can write manifests with one such field only: replace one of them, for example by a bucket of its column", first, f.Name, spec.ID())
+		default:
+			first = f.Name
 		}
-		first = f.Name
 	}
 	return nil
 }
@@ -109,9 +116,10 @@ func newPartField(f iceberg.PartitionField, sc *iceberg.Schema, rows *mapper.Sch
 	if !ok {
 		return nil, fmt.Errorf("its source column (id %d) is not in the schema: remove the field from the spec", f.SourceID())
 	}
-	pf.path, pf.kind, pf.scale, pf.source = path, field.Type.Kind, field.Type.Scale, src.Type
+	pf.path, pf.kind, pf.source = path, field.Type.Kind, src.Type
+	pf.precision, pf.scale = field.Type.Precision, field.Type.Scale
 	pf.column, _ = sc.FindColumnName(f.SourceID())
-	if _, unknown := f.Transform.(iceberg.UnknownTransform); unknown || !f.Transform.CanTransform(src.Type) {
+	if _, unknown := f.Transform.(iceberg.UnknownTransform); unknown || pf.kind == mapper.Unknown || !f.Transform.CanTransform(src.Type) {
 		return nil, fmt.Errorf("floe cannot apply the transform %s to column %q of type %s: replace the field", f.Transform, pf.column, src.Type)
 	}
 	if err := pf.bind(f.Transform); err != nil {

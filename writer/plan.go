@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -50,6 +51,9 @@ type leaf struct {
 	mode     metricsMode
 }
 
+// nameless says that the leaf is part of a variant: it has no id, so the table's metadata say nothing of it.
+func (l *leaf) nameless() bool { return l.id < 0 }
+
 func (l *leaf) isFloat() bool { return l.typ.Kind == mapper.Float || l.typ.Kind == mapper.Double }
 
 // compile makes the plan for a table, or says why it can't be written.
@@ -65,7 +69,7 @@ func compile(tbl *table.Table) (p *plan, err error) {
 	}
 	p = &plan{
 		uuid: tbl.Metadata().TableUUID(), formatVersion: tbl.Metadata().Version(),
-		schema: tbl.Schema(), spec: tbl.Spec(), props: maps.Clone(tbl.Properties()), location: tbl.Location(),
+		schema: tbl.Schema(), spec: tbl.Spec(), props: writeProps(tbl), location: tbl.Location(),
 	}
 	if p.rows, err = MapperSchema(p.schema); err != nil {
 		return nil, err
@@ -89,7 +93,26 @@ func (p *plan) fits(tbl *table.Table) bool {
 	spec := tbl.Spec()
 	return p.uuid == tbl.Metadata().TableUUID() && p.formatVersion == tbl.Metadata().Version() &&
 		p.schema.ID == tbl.Schema().ID && p.spec.ID() == spec.ID() && p.location == tbl.Location() &&
-		maps.Equal(p.props, tbl.Properties())
+		maps.Equal(p.props, writeProps(tbl))
+}
+
+// ownPrefix begins the properties in which floe keeps its place. They change with every commit and say nothing of files.
+const ownPrefix = "storm.iceberg."
+
+// writeProps are the table's properties that a plan can depend on.
+func writeProps(tbl *table.Table) iceberg.Properties {
+	props := maps.Clone(tbl.Properties())
+	maps.DeleteFunc(props, func(key, _ string) bool { return strings.HasPrefix(key, ownPrefix) })
+	return props
+}
+
+// Alike says that what can be written for a can be written for b, by the same plan: they differ in nothing but their
+// snapshots and floe's own properties.
+func Alike(a, b *table.Table) bool {
+	sa, sb := a.Spec(), b.Spec()
+	return a.Metadata().TableUUID() == b.Metadata().TableUUID() && a.Metadata().Version() == b.Metadata().Version() &&
+		a.Schema().ID == b.Schema().ID && sa.ID() == sb.ID() && a.Location() == b.Location() &&
+		maps.Equal(writeProps(a), writeProps(b))
 }
 
 func (p *plan) findLeaves() error {
@@ -97,9 +120,12 @@ func (p *plan) findLeaves() error {
 	walk = func(prefix string, fields []mapper.Field, path []int, repeated bool) {
 		for i := range fields {
 			f := &fields[i]
+			if f.Type.Kind == mapper.Unknown {
+				continue // in no file
+			}
 			name, at := joinPath(prefix, f.Name), append(slices.Clone(path), i)
 			if len(f.Type.Fields) > 0 {
-				walk(name, f.Type.Fields, at, repeated || f.Type.Kind != mapper.Struct)
+				walk(name, f.Type.Fields, at, repeated || f.Type.Kind == mapper.List || f.Type.Kind == mapper.Map)
 				continue
 			}
 			p.leaves = append(p.leaves, leaf{id: f.ID, name: name, typ: f.Type, required: f.Required, path: at, repeated: repeated})
@@ -119,7 +145,9 @@ func (p *plan) findLeaves() error {
 			return fmt.Errorf("writer: column %q has id %d and in Parquet %d", l.name, l.id, id)
 		}
 		l.parquetPath = file.Column(i).Path()
-		l.mode = p.set.metrics.of(l.name, i)
+		if !l.nameless() {
+			l.mode = p.set.metrics.of(l.name, i)
+		}
 	}
 	p.layout, err = parquetfile.NewLayout(p.rows, file)
 	return err
@@ -127,7 +155,7 @@ func (p *plan) findLeaves() error {
 
 // parquetSchema gives the schema of the files, as the libraries derive it.
 func parquetSchema(sc *iceberg.Schema) (*schema.Schema, error) {
-	as, err := table.SchemaToArrowSchema(sc, nil, true, false)
+	as, err := table.SchemaToArrowSchema(stored(sc), nil, true, false)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +181,7 @@ func follow(cs *mapper.Columns, path []int, parents []*mapper.Column) (*mapper.C
 func (p *plan) columnsNamed(names []string) ([]*leaf, error) {
 	out := make([]*leaf, len(names))
 	for i, name := range names {
-		j := slices.IndexFunc(p.leaves, func(l leaf) bool { return l.name == name })
+		j := slices.IndexFunc(p.leaves, func(l leaf) bool { return l.name == name && !l.nameless() })
 		if j < 0 {
 			return nil, fmt.Errorf("writer: group_by names %q, which is no primitive column of the table: write one of its columns (a member of a struct as struct.member)", name)
 		}

@@ -9,9 +9,9 @@ import (
 
 // progress is how far the open batch has come in one partition: [from, next), and what became of the records in it.
 type progress struct {
-	from, next     source.Position
-	rows, filtered int64
-	maxMs          int64
+	from, next              source.Position
+	rows, rejects, filtered int64
+	maxMs                   int64
 }
 
 func newProgress(at source.Position) *progress { return &progress{from: at, next: at, maxMs: -1} }
@@ -29,6 +29,12 @@ func (pr *progress) took(recs []source.Record, rows int) {
 	for i := range recs {
 		pr.maxMs = max(pr.maxMs, recs[i].TimestampMs)
 	}
+}
+
+// rejected counts a record that became a reject.
+func (pr *progress) rejected(rec *source.Record) {
+	pr.rejects++
+	pr.maxMs = max(pr.maxMs, rec.TimestampMs)
 }
 
 // firstAt is the index of the first record at or behind pos.

@@ -2,6 +2,7 @@ package writer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/iceberg-go"
 
@@ -17,8 +18,8 @@ func MapperSchema(sc *iceberg.Schema) (*mapper.Schema, error) {
 	if sc == nil {
 		return nil, fmt.Errorf("writer: schema: none given")
 	}
-	if sc.NumFields() == 0 {
-		return nil, fmt.Errorf("writer: schema %d has no columns: add one to the table", sc.ID)
+	if !slices.ContainsFunc(sc.Fields(), isStored) {
+		return nil, fmt.Errorf("writer: schema %d has no columns with a type: add one to the table", sc.ID)
 	}
 	names := map[string]struct{}{}
 	ids := map[int]string{}
@@ -51,7 +52,11 @@ func mapperFields(prefix string, in []iceberg.NestedField, depth int, names map[
 		if err != nil {
 			return nil, err
 		}
-		out[i] = mapper.Field{ID: in[i].ID, Name: in[i].Name, Type: t, Required: in[i].Required}
+		def, err := writeDefault(in[i])
+		if err != nil {
+			return nil, fmt.Errorf("writer: schema: column %q has a write default that floe can't fill in: %w", name, err)
+		}
+		out[i] = mapper.Field{ID: in[i].ID, Name: in[i].Name, Type: t, Required: in[i].Required, Default: def}
 	}
 	return out, nil
 }
@@ -69,9 +74,11 @@ func mapperType(name string, t iceberg.Type, depth int, names map[string]struct{
 		return mapper.Type{Kind: mapper.Decimal, Precision: t.Precision(), Scale: t.Scale()}, nil
 	case iceberg.FixedType:
 		return mapper.Type{Kind: mapper.Fixed, Length: t.Len()}, nil
+	case iceberg.VariantType:
+		return mapper.VariantType(), nil
 	case *iceberg.StructType:
-		if len(t.FieldList) == 0 {
-			return mapper.Type{}, fmt.Errorf("writer: schema: struct %q has no members, which Parquet cannot hold: add one or drop the column", name)
+		if !slices.ContainsFunc(t.FieldList, isStored) {
+			return mapper.Type{}, fmt.Errorf("writer: schema: struct %q has no members with a type, which Parquet cannot hold: add one or drop the column", name)
 		}
 		return nested(mapper.Struct, t.FieldList)
 	case *iceberg.ListType:
@@ -100,6 +107,45 @@ var primitiveKinds = map[iceberg.Type]mapper.Kind{
 	iceberg.StringType{}:        mapper.String,
 	iceberg.UUIDType{}:          mapper.UUID,
 	iceberg.BinaryType{}:        mapper.Binary,
+	iceberg.UnknownType{}:       mapper.Unknown,
+}
+
+// isStored says that a field is in files: those of type unknown, which hold nulls alone, are not.
+func isStored(f iceberg.NestedField) bool {
+	_, unknown := f.Type.(iceberg.UnknownType)
+	return !unknown
+}
+
+// stored is the schema of what files hold.
+func stored(sc *iceberg.Schema) *iceberg.Schema {
+	return iceberg.NewSchema(sc.ID, storedFields(sc.Fields())...)
+}
+
+func storedFields(in []iceberg.NestedField) []iceberg.NestedField {
+	var out []iceberg.NestedField
+	for _, f := range in {
+		if isStored(f) {
+			f.Type = storedType(f.Type)
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func storedType(t iceberg.Type) iceberg.Type {
+	switch t := t.(type) {
+	case *iceberg.StructType:
+		return &iceberg.StructType{FieldList: storedFields(t.FieldList)}
+	case *iceberg.ListType:
+		c := *t
+		c.Element = storedType(t.Element)
+		return &c
+	case *iceberg.MapType:
+		c := *t
+		c.KeyType, c.ValueType = storedType(t.KeyType), storedType(t.ValueType)
+		return &c
+	}
+	return t
 }
 
 func joinPath(prefix, name string) string {

@@ -1,6 +1,8 @@
 package writer
 
 import (
+	"errors"
+
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -20,6 +22,30 @@ type stage struct {
 	lane   []uint8 // the encoder of each row
 	// recOf is scratch: the record number of each row of a segment.
 	recOf []int32
+	// met is scratch: the records of a segment that a rule leaves out.
+	met []metRule
+}
+
+// metRule is a record, by its number in a segment, and the rule that leaves it out.
+type metRule struct {
+	rec  int
+	rule *mapper.FilteredError
+}
+
+// filtered notes the rule that leaves record number i out, if it was one.
+func (s *stage) filtered(i int, err error) {
+	if met, ok := errors.AsType[*mapper.FilteredError](err); ok {
+		s.met = append(s.met, metRule{i, met})
+	}
+}
+
+// countMet counts those of the first n records of a segment that rules leave out.
+func (s *stage) countMet(n int) {
+	for _, m := range s.met {
+		if m.rec < n {
+			m.rule.Count()
+		}
+	}
 }
 
 func newStage(p *plan, cfg Config) (*stage, error) {

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stormfloe/floe/descriptor"
 	"github.com/stormfloe/floe/mapper"
@@ -21,6 +23,9 @@ import (
 type Task struct {
 	cfg  Config
 	next *table.Table // the newest metadata, for the next batch
+	// nextRejects is that of the rejects table; rejects writes to it, nil before the first reject.
+	nextRejects *table.Table
+	rejects     *rejecter
 
 	// plan and what is made for it; they outlive a batch where the table stays the same.
 	plan   *plan
@@ -37,6 +42,13 @@ type Task struct {
 	}
 
 	batch batch
+	// pace is how many records are mapped between two looks at partition values; it falls where they are bad.
+	pace int
+	// taking is the partition that Append was last called for; verdict is of the record that was settled last without a change
+	// of the schema, and trial what tells, nil before the first record that asks for one.
+	taking  source.Partition
+	verdict verdict
+	trial   *trial
 	// failed is set once the open batch is of no use.
 	failed error
 	closed bool
@@ -48,8 +60,23 @@ type batch struct {
 	id   uuid.UUID
 	// since is when the first position moved; zero where none did.
 	since time.Time
-	// rows and filtered count its records.
-	rows, filtered int64
+	// rows, rejects and filtered count its records.
+	rows, rejects, filtered int64
+	// fs is where its files are; closed are those that its encoders have given away, which no descriptor names yet.
+	fs     writeIO
+	closed []iceberg.DataFile
+}
+
+// remove removes what is closed, as far as that works.
+func (b *batch) remove(ctx context.Context) {
+	var g errgroup.Group
+	g.SetLimit(parallelIO)
+	for _, f := range b.closed {
+		if ctx.Err() == nil {
+			g.Go(func() error { return b.fs.Remove(f.FilePath()) })
+		}
+	}
+	_ = g.Wait() // as with an encoder's drop: what stays is an orphan
 }
 
 // New makes a task. It starts nothing that Close does not end.
@@ -58,12 +85,21 @@ func New(cfg Config) (*Task, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	return &Task{cfg: cfg, enc: newBackend(cfg), parts: map[source.Partition]*progress{}, alone: newProgress(0)}, nil
+	return &Task{cfg: cfg, enc: newBackend(cfg), parts: map[source.Partition]*progress{}, alone: newProgress(0), pace: segmentRecords}, nil
 }
 
 // Use gives the newest metadata. It takes effect for the next batch; all files of a batch are written against one
 // schema and spec. Must be called before the first Append.
-func (t *Task) Use(tbl *table.Table) { t.next = tbl }
+func (t *Task) Use(tbl *table.Table) {
+	if t.trial != nil && !t.trial.plan.fits(tbl) {
+		t.trial = nil
+	}
+	t.next = tbl
+}
+
+// UseRejects gives the newest metadata of the rejects table, which takes effect for the next batch. Must be called before
+// the first Append where Config.Rejects is set.
+func (t *Task) UseRejects(tbl *table.Table) { t.nextRejects = tbl }
 
 // Open drops the open batch, if any, and sets the partitions of the task to exactly these, each expected at its
 // position.
@@ -87,39 +123,58 @@ func (t *Task) Discard(ctx context.Context) {
 func (t *Task) drop(ctx context.Context) {
 	if t.batch.open {
 		t.enc.drop(ctx)
+		t.batch.remove(ctx)
+	}
+	if t.rejects != nil {
+		t.rejects.drop(ctx)
 	}
 	if t.stage != nil {
 		t.stage.reset()
 	}
 	t.alone = newProgress(0)
 	t.resume.batch = nil
-	t.batch, t.failed = batch{}, nil
+	t.batch, t.failed, t.verdict = batch{}, nil, verdict{}
 }
 
 // begin opens a batch on the newest metadata.
 func (t *Task) begin(ctx context.Context) error {
+	if t.batch.open {
+		t.renew(ctx)
+	}
 	if t.batch.open {
 		return nil
 	}
 	if t.next == nil {
 		return errors.New("writer: no table: call Use before Append")
 	}
+	if t.cfg.Rejects && t.nextRejects == nil {
+		return errors.New("writer: no rejects table: call UseRejects before Append")
+	}
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	// The FileIO lives longer than this call: it must not be bound to its context.
-	any, err := t.next.FS(context.WithoutCancel(ctx))
+	fs, err := storageIO(ctx, t.next)
 	if err != nil {
-		return fmt.Errorf("open the table's storage: %w", err)
+		return err
 	}
-	fs, ok := any.(writeIO)
-	if !ok {
-		return fmt.Errorf("the table's storage (%T) can't be written", any)
-	}
-	t.batch = batch{open: true, id: uuid.New()}
+	t.batch = batch{open: true, id: uuid.New(), fs: fs}
 	t.stage.begin()
 	t.enc.begin(t.plan, fs, t.batch.id)
 	return nil
+}
+
+// storageIO gives the storage that files of a table are written to.
+func storageIO(ctx context.Context, tbl *table.Table) (writeIO, error) {
+	// The FileIO lives longer than this call: it must not be bound to its context.
+	any, err := tbl.FS(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("open the table's storage: %w", err)
+	}
+	fs, ok := any.(writeIO)
+	if !ok {
+		return nil, fmt.Errorf("the table's storage (%T) can't be written", any)
+	}
+	return fs, nil
 }
 
 // prepare makes plan, mapper and columns where the table has changed since the last batch.
@@ -131,15 +186,17 @@ func (t *Task) prepare() error {
 	if err != nil {
 		return err
 	}
+	m := t.mapper
 	if t.plan != nil && t.plan.uuid == p.uuid && t.plan.rows.ID == p.rows.ID && t.plan.rows.Equal(p.rows) {
 		p.rows = t.plan.rows // the mapper and the columns stay
-	} else if t.mapper, err = t.cfg.Mapper(p.rows); err != nil {
+	} else if m, err = t.cfg.Mapper(p.rows); err != nil {
 		return fmt.Errorf("make the mapper for schema %d: %w", p.rows.ID, err)
 	}
-	if t.stage, err = newStage(p, t.cfg); err != nil {
+	st, err := newStage(p, t.cfg)
+	if err != nil {
 		return err
 	}
-	t.plan = p
+	t.plan, t.mapper, t.stage = p, m, st // together: the table may become again what it was for the last plan
 	return nil
 }
 
@@ -156,10 +213,17 @@ func (t *Task) crossed() bool {
 	if !b.open {
 		return false
 	}
-	if t.cfg.SealRecords > 0 && b.rows+b.filtered >= t.cfg.SealRecords {
+	if t.cfg.SealRecords > 0 && b.rows+b.rejects+b.filtered >= t.cfg.SealRecords {
 		return true
 	}
 	l := t.enc.load()
+	if b.rejects > 0 {
+		r := t.rejects.load()
+		if r.files >= maxRejectFiles {
+			return true
+		}
+		l.bytes += r.bytes
+	}
 	if t.cfg.SealBytes > 0 && l.bytes+t.stage.cols.Bytes() >= t.cfg.SealBytes {
 		return true
 	}
@@ -224,6 +288,7 @@ func (t *Task) seal(ctx context.Context) (*descriptor.Descriptor, error) {
 		return nil, err
 	}
 	s, err := t.enc.seal(ctx)
+	t.batch.closed = s.files
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +302,11 @@ func (t *Task) seal(ctx context.Context) (*descriptor.Descriptor, error) {
 	}
 	if !t.cfg.Unpositioned {
 		d.Inputs = inputs(t.parts)
+	}
+	if t.batch.rejects > 0 {
+		if d.Rejects, err = t.rejects.seal(ctx); err != nil {
+			return nil, fmt.Errorf("rejects: %w", err)
+		}
 	}
 	return d, nil
 }
@@ -254,8 +324,9 @@ func (t *Task) usable() error {
 
 // Stats of the open batch.
 type Stats struct {
-	// Rows and Filtered count its records. Bytes are those of its files as far as written, plus what is buffered.
-	Rows, Filtered, Bytes int64
+	// Rows, Rejects and Filtered count its records. Bytes are those of its files as far as written, plus what is buffered,
+	// rejects included.
+	Rows, Rejects, Filtered, Bytes int64
 	// BufferedBytes is about what the task holds in memory.
 	BufferedBytes int64
 	OpenFiles     int
@@ -265,7 +336,7 @@ type Stats struct {
 
 // Stats says what is open. Only from the task's goroutine.
 func (t *Task) Stats() Stats {
-	s := Stats{Rows: t.batch.rows, Filtered: t.batch.filtered, Since: t.batch.since}
+	s := Stats{Rows: t.batch.rows, Rejects: t.batch.rejects, Filtered: t.batch.filtered, Since: t.batch.since}
 	if t.stage != nil {
 		s.BufferedBytes = t.stage.memory()
 	}
@@ -273,6 +344,12 @@ func (t *Task) Stats() Stats {
 		l := t.enc.load()
 		s.Bytes, s.OpenFiles = l.bytes+t.stage.cols.Bytes(), l.open
 		s.BufferedBytes += l.held
+	}
+	if t.rejects != nil {
+		l := t.rejects.load()
+		s.Bytes += l.bytes
+		s.BufferedBytes += l.held
+		s.OpenFiles += l.open
 	}
 	return s
 }
@@ -299,7 +376,8 @@ func inputs(parts map[source.Partition]*progress) []descriptor.Input {
 		}
 		out = append(out, descriptor.Input{
 			Range: source.Range{Partition: p, From: pr.from, To: pr.next},
-			Rows:  pr.rows, Filtered: pr.filtered, Skipped: int64(pr.next-pr.from) - pr.rows - pr.filtered,
+			Rows:  pr.rows, Rejects: pr.rejects, Filtered: pr.filtered,
+			Skipped:        int64(pr.next-pr.from) - pr.rows - pr.rejects - pr.filtered,
 			MaxTimestampMs: pr.maxMs,
 		})
 	}

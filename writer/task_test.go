@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -330,6 +331,49 @@ func TestNewMetadataTakesEffectWithTheNextBatch(t *testing.T) {
 	appendAll(t, task, eventBatch(30, 40))
 	if seal(t, task); made != 2 {
 		t.Errorf("%d mappers: a property made a new one", made)
+	}
+}
+
+// A column is renamed, which the mapper does not take, and then back: the schema has the id that it had.
+func TestAChangeThatWasRefusedAndUndoneIsForgotten(t *testing.T) {
+	for name, config := range map[string]func(*Config){
+		"by the mapper": func(c *Config) {
+			json := c.Mapper
+			c.Mapper = func(s *mapper.Schema) (mapper.Mapper, error) {
+				if s.Fields[1].Name != "user_id" {
+					return nil, errors.New("there is no column user_id")
+				}
+				return json(s)
+			}
+		},
+		"by the grouping": func(c *Config) { c.GroupBy = []string{"user_id"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tbl, _ := newTable(t, eventSchema(), nil, nil)
+			task := newTask(t, tbl, config)
+			rename := func(tbl *table.Table, from, to string) *table.Table {
+				return change(t, tbl, func(tx *table.Transaction) error {
+					return tx.UpdateSchema(true, false).RenameColumn([]string{from}, to).Commit()
+				})
+			}
+			appendAll(t, task, eventBatch(0, 10))
+			seal(t, task)
+			renamed := rename(tbl, "user_id", "user")
+			task.Use(renamed)
+			if _, err := task.Append(t.Context(), eventBatch(10, 20)); err == nil || !strings.Contains(err.Error(), "user_id") {
+				t.Fatalf("error %v", err)
+			}
+			task.Discard(t.Context())
+			back := rename(renamed, "user", "user_id")
+			if back.Schema().ID != tbl.Schema().ID {
+				t.Fatalf("schema %d, want %d", back.Schema().ID, tbl.Schema().ID)
+			}
+			task.Use(back)
+			appendAll(t, task, eventBatch(10, 20))
+			if d := seal(t, task); d == nil || d.Rows != 10 {
+				t.Errorf("sealed %+v", d)
+			}
+		})
 	}
 }
 

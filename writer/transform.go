@@ -180,6 +180,9 @@ func (pf *partField) bucket(n int) {
 	pf.numbers(func(c *mapper.Column, i int) (int64, string) { return bucket(hash(c, i), n), "" })
 }
 
+// belowRange is why a record has no partition by truncate: no reader could hold its partition's value.
+const belowRange = "the truncated value lies below the range of the column's type"
+
 func (pf *partField) truncate(w int) {
 	switch pf.kind {
 	case mapper.String:
@@ -189,7 +192,7 @@ func (pf *partField) truncate(w int) {
 		pf.texts(func(b []byte) []byte { return lowerBytes(b, w) })
 		pf.value = pf.bytesValue
 	case mapper.Decimal:
-		pf.truncateDecimal(uint64(w))
+		pf.truncateDecimal(uint64(w), pf.precision)
 		pf.value = pf.bytesValue
 	default:
 		lowest := int64(math.MinInt64)
@@ -200,7 +203,7 @@ func (pf *partField) truncate(w int) {
 			v := number(c, i)
 			m := floorMod(v, int64(w))
 			if v < lowest+m {
-				return 0, "the truncated value lies below the range of the column's type"
+				return 0, belowRange
 			}
 			return v - m, ""
 		})

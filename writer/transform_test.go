@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func TestPartitionValuesHaveTheTypesOfIceberg(t *testing.T) {
 		{p.Int32, "truncate[10]", -1, int32(-10)},
 		{p.Int64, "truncate[10]", int64(19), int64(10)},
 		{iceberg.DecimalTypeOf(9, 2), "truncate[50]", "10.65", iceberg.Decimal{Val: decimal128.FromI64(1050), Scale: 2}},
+		{iceberg.DecimalTypeOf(9, 2), "truncate[50]", "-9999999.50", iceberg.Decimal{Val: decimal128.FromI64(-999999950), Scale: 2}},
 		{iceberg.DecimalTypeOf(9, 2), "truncate[50]", "-0.01", iceberg.Decimal{Val: decimal128.FromI64(-50), Scale: 2}},
 		{p.String, "truncate[3]", "日本語 text", "日本語"},
 		{p.Binary, "truncate[3]", []byte{1, 2, 3, 4}, []byte{1, 2, 3}},
@@ -198,7 +200,7 @@ func TestTransformsAgreeWithIcebergGo(t *testing.T) {
 			if !tr.CanTransform(g.typ) {
 				continue
 			}
-			pf := &partField{transform: tr, source: g.typ, kind: g.kind, scale: 3}
+			pf := &partField{transform: tr, source: g.typ, kind: g.kind, precision: 38, scale: 3}
 			if err := pf.bind(tr); err != nil {
 				t.Fatal(err)
 			}
@@ -253,6 +255,9 @@ func TestRecordsWithoutAPartitionAreBad(t *testing.T) {
 		{p.Binary, "truncate[3]", []byte{}},
 		{p.Int32, "truncate[10]", math.MinInt32},
 		{p.Int64, "truncate[10]", int64(math.MinInt64)},
+		{iceberg.DecimalTypeOf(2, 1), "truncate[1000]", "-0.1"},
+		{iceberg.DecimalTypeOf(9, 2), "truncate[50]", "-9999999.99"},
+		{iceberg.DecimalTypeOf(38, 1), "truncate[1000]", "-" + strings.Repeat("9", 37) + ".9"},
 	} {
 		sc := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "v", Type: c.typ})
 		tbl, _ := newTable(t, sc, specOf(t, sc, "v "+c.transform), nil)

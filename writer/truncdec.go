@@ -4,12 +4,15 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
 	"github.com/stormfloe/floe/mapper"
 )
 
 // truncateDecimal truncates the unscaled value to a multiple of w, downwards.
-func (pf *partField) truncateDecimal(w uint64) {
+func (pf *partField) truncateDecimal(w uint64, precision int) {
 	pf.bytes = true
+	limit := decimal128.GetScaleMultiplier(precision) // ten to the power of it
 	pf.apply = func(c *mapper.Column, m *mask, from, to int, v *vector) *rowError {
 		if cap(v.scratch) < 16*to {
 			v.scratch = make([]byte, 16*to)
@@ -20,8 +23,8 @@ func (pf *partField) truncateDecimal(w uint64) {
 				continue
 			}
 			out := v.scratch[16*i : 16*i+16]
-			if !truncate128(out, c.Slot(i), w) {
-				return &rowError{row: i, reason: "the truncated value lies below the range of 128 bits"}
+			if !truncate128(out, c.Slot(i), w) || !limit.Greater(decimal(out).Negate()) {
+				return &rowError{row: i, reason: belowRange}
 			}
 			v.str[i] = out
 		}

@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 	pqfile "github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/apache/arrow-go/v18/parquet/variant"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
@@ -187,4 +191,65 @@ func TestNanosecondTimestampsOfFormatVersion3(t *testing.T) {
 	}
 	tbl = commit(t, tbl, d)
 	sameRows(t, scan(t, tbl, nil), mapped(t, tbl, b))
+}
+
+func TestAVariantIsWrittenAsParquetHasIt(t *testing.T) {
+	p := iceberg.PrimitiveTypes
+	sc := iceberg.NewSchema(0,
+		iceberg.NestedField{ID: 1, Name: "id", Type: p.Int64, Required: true},
+		iceberg.NestedField{ID: 2, Name: "v", Type: iceberg.VariantType{}},
+		iceberg.NestedField{ID: 3, Name: "need", Type: iceberg.VariantType{}, Required: true},
+		iceberg.NestedField{ID: 4, Name: "after", Type: p.String})
+	tbl, _ := newTable(t, sc, nil, iceberg.Properties{table.PropertyFormatVersion: "3"})
+	task := newTask(t, tbl, nil)
+	poison(task)
+	values := []string{`null`, `1`, `"x"`, `{"a":[1,2.5,{"b":null}],"c":"` + strings.Repeat("y", 100) + `"}`, `[true]`}
+	want := []any{nil, int8(1), "x", `{"a":[1,2.5,{"b":null}],"c":"` + strings.Repeat("y", 100) + `"}`, `[true]`}
+	b := batchOf(0, 2000, func(i int) []byte {
+		return fmt.Appendf(nil, `{"id":%d,"v":%s,"need":{"n":%d},"after":"a%d"}`, i, values[i%len(values)], i, i)
+	})
+	appendAll(t, task, b)
+	d := seal(t, task)
+	for _, of := range []map[int]int64{d.Files[0].ColumnSizes(), d.Files[0].ValueCounts()} {
+		if len(of) != 2 {
+			t.Errorf("the table's metadata speak of %v, not of id and after alone", of)
+		}
+	}
+	tbl = commit(t, tbl, d)
+	if node := openFile(t, filesUnder(t, tbl)[0]).MetaData().Schema.Root().Field(1); !node.LogicalType().Equals(schema.VariantLogicalType{}) {
+		t.Errorf("column v is %s", node.LogicalType())
+	}
+	at, err := tbl.Scan().ToArrowTable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Release()
+	rdr := array.NewTableReader(at, 2000)
+	defer rdr.Release()
+	if !rdr.Next() || rdr.RecordBatch().NumRows() != 2000 {
+		t.Fatalf("%d rows", at.NumRows())
+	}
+	cols := rdr.RecordBatch().Columns()
+	text := func(c, i int) any {
+		v, err := cols[c].(*extensions.VariantArray).Value(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch x := v.Value().(type) {
+		case variant.ArrayValue, variant.ObjectValue:
+			b, err := v.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		default:
+			return x
+		}
+	}
+	for i := range 2000 {
+		if cols[1].IsNull(i) != (i%len(values) == 0) || text(1, i) != want[i%len(want)] || text(2, i) != fmt.Sprintf(`{"n":%d}`, i) ||
+			cols[3].ValueStr(i) != fmt.Sprintf("a%d", i) {
+			t.Fatalf("row %d: %v, %v, %s", i, text(1, i), text(2, i), cols[3].ValueStr(i))
+		}
+	}
 }

@@ -66,10 +66,10 @@ func TestTheRegistrySpeaksTheProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.ResolveSchema(t.Context(), schemaID); err != nil || got.Text != schemaA {
+	if got, err := c.ResolveSchema(t.Context(), mapper.SchemaRef{ID: schemaID}); err != nil || got.Text != schemaA {
 		t.Errorf("got %v %v", got, err)
 	}
-	if _, err := c.ResolveSchema(t.Context(), 1); !errors.Is(err, mapper.ErrNoSchema) {
+	if _, err := c.ResolveSchema(t.Context(), mapper.SchemaRef{ID: 1}); !errors.Is(err, mapper.ErrNoSchema) {
 		t.Errorf("got %v", err)
 	}
 	if err := c.Check(t.Context()); err != nil {

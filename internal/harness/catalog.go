@@ -31,6 +31,7 @@ type Catalog struct {
 		away    error
 		commits int
 		changed func()
+		past    *past
 	}
 }
 
@@ -54,6 +55,13 @@ func (c *Catalog) OnChange(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.changed = f
+}
+
+// remember has every snapshot noted in p.
+func (c *Catalog) remember(p *past) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.past = p
 }
 
 // Commits counts requests that were applied.
@@ -122,6 +130,9 @@ func (c *Catalog) putLocked(meta table.Metadata) error {
 	}
 	c.mu.meta, c.mu.loc = meta, loc
 	c.mu.version++
+	if c.mu.past != nil {
+		c.mu.past.note(meta)
+	}
 	if c.mu.changed != nil {
 		c.mu.changed()
 	}

@@ -3,7 +3,9 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"testing"
@@ -35,6 +37,9 @@ func (w *World) CheckBy(t testing.TB, o proof.Options) {
 	r, err := w.Report(o)
 	if err == nil {
 		err = r.Err()
+	}
+	if w.Rejects != nil {
+		err = errors.Join(err, w.checkRejects(o.Whole))
 	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, w.Describe())
@@ -78,7 +83,7 @@ func (w *World) Positions(topology string) (map[source.Partition]source.Position
 	if err != nil {
 		return nil, err
 	}
-	c, err := committer.New(committer.Config{Topology: topology}, fixed{tbl}, nil)
+	c, err := committer.New(committer.Config{Topology: topology, Logger: slog.New(slog.DiscardHandler)}, fixed{tbl}, nil)
 	if err != nil {
 		return nil, err
 	}

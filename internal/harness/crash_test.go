@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 var (
 	// every makes the crash tests stop at each step instead of a sample of them.
 	every = flag.Bool("every", false, "crash at every step instead of a sample")
+	oneIn = flag.Int("one-in", 1, "with -every, of how many steps of a life one is taken")
 	// seed chooses the samples.
 	seed = flag.Uint64("seed", 0, "seed of the samples, 0 for another one in each run")
 )
@@ -236,7 +237,11 @@ func chosen(trace []fault.Point, turn int, rnd *rand.Rand) (ends []fault.Decider
 		ends = append(ends, fault.At(i+1, fault.Crash))
 	}
 	if *every {
-		return ends
+		var some []fault.Decider
+		for i := rnd.IntN(*oneIn); i < len(ends); i += *oneIn {
+			some = append(some, ends[i])
+		}
+		return some
 	}
 	ends = nil
 	for i, name := range kinds() {

@@ -17,6 +17,10 @@
 // positions that the snapshot carries, each once and with its payload, and no position is lower than in the parent. Package
 // proof says it; here it is fed with the world's log.
 //
+// Where there is a rejects table: what the commits on main's line have passed as rejects is live in it once, or waits in the
+// outbox of the head, and is exactly the records below the positions that can't become rows; and no other file is in it but those
+// of commits that were rolled back.
+//
 // # What its tests go through
 //
 // A life ends at step k for every k, from five beginnings (an empty table, and what an earlier life can leave in the WAL), in

@@ -106,7 +106,7 @@ func drive(t *testing.T, w *harness.World, plan *fault.Plan, s stageWriter, runs
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
 func (s shape) world(t *testing.T) *harness.World {
-	return harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by})
+	return harness.New(t, harness.Shape{Partitions: 3, PartitionBy: s.by, Rejects: true})
 }
 
 // lives runs a life that must catch up.

@@ -19,7 +19,7 @@ import (
 
 func stageConfig(w *harness.World, plan *fault.Plan, positioned bool) topology.StageConfig {
 	return topology.StageConfig{
-		Name: "orders", Table: w.Loader(plan), Mapper: mapper.NewJSON(mapper.JSONOptions{}), Positioned: positioned,
+		Name: "orders", Table: w.Loader(plan), Rejects: w.RejectsLoader(plan), Mapper: mapper.NewJSON(mapper.JSONOptions{}), Positioned: positioned,
 		Writer: topology.WriterConfig{SealRecords: 7, SealInterval: 20 * time.Millisecond},
 		Committer: topology.CommitterConfig{Interval: -1, CheckInterval: time.Second, AttemptTimeout: 5 * time.Second,
 			MaxBackoff: 50 * time.Millisecond},
@@ -191,14 +191,16 @@ func TestSplitStagesTravelAsBytes(t *testing.T) {
 func TestStageGoesOnAfterTheTableWasRolledBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := harness.New(t, harness.Shape{Partitions: 2})
-		w.Produce(60)
 		s, err := topology.NewSink(stageConfig(w, fault.New(nil), true))
 		if err != nil {
 			t.Fatal(err)
 		}
 		stop := runStage(t, s.Run)
-		if err := feed(t.Context(), w, s); err != nil {
-			t.Fatal(err)
+		for range 2 { // each time one commit at least
+			w.Produce(30)
+			if err := feed(t.Context(), w, s); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := w.Catalog.Rollback(2); err != nil {
 			t.Fatal(err)
@@ -277,4 +279,55 @@ func TestStageNacksWhatItCouldNotCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Where the first records are bad the configuration is wrong: nothing of what it made of them is committed.
+func TestStageCommitsNothingOfAWrongConfiguration(t *testing.T) {
+	for _, positioned := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			w := harness.New(t, harness.Shape{Partitions: 1, Rejects: true})
+			cfg := stageConfig(w, fault.New(nil), positioned)
+			cfg.Writer.SealRecords, cfg.Writer.SealInterval = 1000, time.Hour
+			cfg.RejectLimit = topology.RejectLimit{Share: 0.5, Of: 10}
+			s, err := topology.NewSink(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := runStage(t, s.Run)
+			part, _ := w.Log.Partition(harness.Topic, 0)
+			if positioned {
+				if _, err := s.Begin(t.Context(), map[source.Partition]source.Position{part: 0}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			acks := make(chan error, 10)
+			var last error
+			for i := range 7 {
+				rec := &source.Record{Position: source.Position(i), Value: []byte(`{"part":0,"off":"x"}`)}
+				if i == 0 {
+					rec.Value = []byte(`{"part":0,"off":1,"region":"r","payload":"p"}`)
+				}
+				ack := func(err error) { acks <- err }
+				if positioned {
+					last = s.WriteAt(t.Context(), part, rec, ack)
+				} else {
+					last = s.Write(t.Context(), rec, ack)
+				}
+			}
+			if _, ok := errors.AsType[*writer.JudgedError](last); !ok {
+				t.Errorf("the last write gave %v", last)
+			}
+			for range 6 {
+				if err := <-acks; !errors.Is(err, topology.ErrRewound) {
+					t.Errorf("ack gave %v", err)
+				}
+			}
+			if err := stop(); err != nil && !errors.Is(err, topology.ErrRewound) {
+				t.Error(err)
+			}
+			if n := w.Rows(t); n != 0 || len(w.Rejects.Metadata().Snapshots()) != 0 {
+				t.Errorf("%d rows, %d snapshots of the rejects table", n, len(w.Rejects.Metadata().Snapshots()))
+			}
+		})
+	}
 }

@@ -150,7 +150,7 @@ func TestCrashOnAStorageThatFails(t *testing.T) {
 	done.logAtEnd(t, "crashes on a failing storage")
 	runs, odd := 1, random(t).IntN(3)
 	if *every {
-		runs = 40
+		runs = 25
 	}
 	for i, st := range storages {
 		if !*every && i%3 != odd {

@@ -35,6 +35,8 @@ type Shape struct {
 	PartitionBy []string
 	// Properties of the table. Its files are not compressed, unless these say so.
 	Properties iceberg.Properties
+	// Rejects: there is a rejects table, and now and then a record that can't become a row.
+	Rejects bool
 }
 
 // World is what is durable, and the model of what was produced.
@@ -42,14 +44,20 @@ type World struct {
 	Log     *memory.Log
 	Files   *iceio.MemFS
 	Catalog *Catalog
+	// Rejects is the rejects table's catalog; nil where there is none, and bad records stop a life.
+	Rejects *Catalog
 
 	ident table.Identifier
 	cache proof.Cache
+	// past is kept where there is a rejects table.
+	past past
 
 	mu struct {
 		sync.Mutex
 		// want is the payload by partition and position.
 		want map[key]string
+		// bad are the values of records that can't become rows.
+		bad  map[key]string
 		made int
 	}
 }
@@ -63,7 +71,7 @@ type key struct {
 func New(t testing.TB, s Shape) *World {
 	t.Helper()
 	w := &World{Log: memory.NewLog(), Files: iceio.NewMemFS(), ident: table.Identifier{"db", "orders"}}
-	w.mu.want = map[key]string{}
+	w.mu.want, w.mu.bad = map[key]string{}, map[key]string{}
 	w.Log.CreateTopic(Topic, max(1, s.Partitions))
 	schema := iceberg.NewSchema(0,
 		iceberg.NestedField{ID: 1, Name: "part", Type: iceberg.PrimitiveTypes.Int32, Required: true},
@@ -93,10 +101,14 @@ func New(t testing.TB, s Shape) *World {
 	if w.Catalog, err = newCatalog(w.Files, w.ident, meta); err != nil {
 		t.Fatal(err)
 	}
+	if s.Rejects {
+		w.makeRejects(t)
+	}
 	return w
 }
 
-// Produce adds n records over all partitions: mostly rows, now and then a tombstone or a gap.
+// Produce adds n records over all partitions: mostly rows, now and then a tombstone or a gap, and where there is a rejects table
+// a record that is one for it.
 func (w *World) Produce(n int) {
 	parts := w.Log.Bounds()
 	for range n {
@@ -112,6 +124,9 @@ func (w *World) Produce(n int) {
 			continue
 		case i%17 == 5:
 			w.Log.Skip(Topic, id, 2)
+		case i%11 == 3 && w.Rejects != nil:
+			w.produceReject(id, i)
+			continue
 		}
 		w.produceOne(id, i)
 	}
@@ -155,11 +170,12 @@ func (w *World) ConfigOn(plan *fault.Plan, src source.Source) topology.Config {
 		plan = fault.New(nil)
 	}
 	return topology.Config{
-		Name:   "orders",
-		Source: stepping{src, plan},
-		Mapper: mapper.NewJSON(mapper.JSONOptions{}),
-		Table:  w.Loader(plan),
-		Writer: topology.WriterConfig{SealRecords: 7, SealInterval: 50 * time.Millisecond},
+		Name:    "orders",
+		Source:  stepping{src, plan},
+		Mapper:  mapper.NewJSON(mapper.JSONOptions{}),
+		Table:   w.Loader(plan),
+		Rejects: w.RejectsLoader(plan),
+		Writer:  topology.WriterConfig{SealRecords: 7, SealInterval: 50 * time.Millisecond},
 		Committer: topology.CommitterConfig{
 			Interval: -1, CheckInterval: time.Second, AttemptTimeout: 5 * time.Second, MaxBackoff: 50 * time.Millisecond,
 		},

@@ -19,6 +19,11 @@
 // anything else, a compaction by another engine, leaves every row there as often as it was. No position is lower than in
 // the parent, and the counts beside the positions add up to the rows. So every snapshot of the history is right, and the one that is not is named.
 //
+// # Rejects
+//
+// CheckRejects compares a rejects table with what the truth says of the records that can't become a row: each once, whole, and
+// with its code. What the positions count as rejects is held against the truth as well.
+//
 // # Positions that a person set
 //
 // After `floe positions set` a partition starts anew at its next position, in a snapshot without rows. With

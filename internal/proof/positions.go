@@ -17,6 +17,8 @@ type place struct {
 	top int64
 	// rows is how many of what was passed since start became rows, by the counts.
 	rows int64
+	// rejects, filtered and skipped are the counts themselves.
+	rejects, filtered, skipped int64
 	// life is the cluster and the topic's incarnation.
 	life string
 }
@@ -73,12 +75,10 @@ func decode(s, topic string, n int) (value, error) {
 				continue
 			}
 			p := place{next: *pos, top: *pos, rows: *pos, life: t.Cluster + "/" + tp.Incarnation}
-			for i, list := range counts {
-				if id < len(list) && list[id] != nil {
-					p.rows -= *list[id]
-					if i == 0 {
-						p.start = *list[id]
-					}
+			for i, to := range []*int64{&p.start, &p.rejects, &p.filtered, &p.skipped} {
+				if list := counts[i]; id < len(list) && list[id] != nil {
+					*to = *list[id]
+					p.rows -= *to
 				}
 			}
 			e.at[int32(id)] = p

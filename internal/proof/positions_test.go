@@ -15,7 +15,9 @@ func TestTheDescribedFormatIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(n, rows int64) place { return place{next: n, top: n, rows: rows, life: "5L6g3nSh/AAAB"} }
+	at := func(n, rows int64) place {
+		return place{next: n, top: n, rows: rows, skipped: n - rows, life: "5L6g3nSh/AAAB"}
+	}
 	if want := map[int32]place{0: at(120, 118), 1: at(120, 120), 2: at(98, 98)}; v.snapshot != 4711 || !maps.Equal(v.topologies["orders"].at, want) {
 		t.Errorf("got %+v", v)
 	}

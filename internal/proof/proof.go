@@ -85,11 +85,22 @@ type Report struct {
 	// Snapshots on the branch that were checked, and Rows at its head.
 	Snapshots int
 	Rows      int64
+	// Rejects are the rows of a rejects table that was checked, too.
+	Rejects int64
 	// SetByHand is how many positions a person has set, where Options allow it.
 	SetByHand int
 	// Count is how often each kind was found; Findings are the first hundred of them, oldest snapshot first.
 	Count    map[Kind]int
 	Findings []Finding
+}
+
+// Add takes another report in; its rows are rejects.
+func (r *Report) Add(more *Report) {
+	r.Rejects += more.Rows
+	for k, n := range more.Count {
+		r.Count[k] += n
+	}
+	r.Findings = append(r.Findings, more.Findings...)
 }
 
 // Err is nil where nothing was found.
@@ -107,6 +118,9 @@ func (r *Report) Err() error {
 // String is one line: "4711 rows in 12 snapshots: 0 lost, 0 doubled, 0 altered", and what else was found.
 func (r *Report) String() string {
 	s := fmt.Sprintf("%d rows in %d snapshots: %d lost, %d doubled, %d altered", r.Rows, r.Snapshots, r.Count[Lost], r.Count[Doubled], r.Count[Altered])
+	if r.Rejects > 0 {
+		s = strings.Replace(s, " rows in", fmt.Sprintf(" rows and %d rejects in", r.Rejects), 1)
+	}
 	for _, k := range []Kind{Foreign, Early, Vanished, Backward, Dangling, Miscounted, Behind} {
 		if n := r.Count[k]; n > 0 {
 			s += fmt.Sprintf(", %d %s", n, k)

@@ -38,6 +38,8 @@ const (
 	// tries is how often a request is made before its failure is told; firstPause is the wait after the first, and doubles.
 	tries      = 3
 	firstPause = 100 * time.Millisecond
+	// secondLook is the wait before a reference that is missing is asked for again: an instance of the registry may be behind.
+	secondLook = 5 * time.Second
 	// mostReferences bounds the schemas that one refers to, directly or not.
 	mostReferences = 1000
 )
@@ -46,7 +48,8 @@ const (
 type Client struct {
 	sr *sr.Client
 	// name is the registry's URL for people: without what is secret.
-	name string
+	name       string
+	secondLook time.Duration
 }
 
 // New makes a client. It reaches for nothing.
@@ -77,7 +80,7 @@ func New(cfg Config) (*Client, error) {
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.TLSClientConfig = cfg.TLS
 	tr.DisableKeepAlives = true // requests are rare: nothing is kept open between them
-	c := &Client{name: u.String()}
+	c := &Client{name: u.String(), secondLook: secondLook}
 	opts := []sr.ClientOpt{sr.URLs(c.name), sr.UserAgent("floe"), sr.HTTPClient(&http.Client{
 		Transport: bounded{tr}, Timeout: cfg.Timeout,
 		// Credentials must not follow to where an answer points.
@@ -131,27 +134,23 @@ func (c *Client) Check(ctx context.Context) error {
 		return err
 	}
 	// Not every registry knows that question. This one it must answer, if only with no.
-	if _, err = c.ResolveSchema(ctx, math.MaxInt32); errors.Is(err, mapper.ErrNoSchema) {
+	if _, err = c.ResolveSchema(ctx, mapper.SchemaRef{ID: math.MaxInt32}); errors.Is(err, mapper.ErrNoSchema) {
 		return nil
 	}
 	return err
 }
 
 // ResolveSchema implements mapper.SchemaResolver.
-func (c *Client) ResolveSchema(ctx context.Context, id uint32) (mapper.AvroSchema, error) {
-	var got sr.Schema
-	err := c.try(ctx, func() (err error) {
-		got, err = c.sr.SchemaByID(ctx, int(id))
-		return err
-	})
-	switch {
-	case isUnknown(err):
-		return mapper.AvroSchema{}, fmt.Errorf("%w: %w", mapper.ErrNoSchema, err)
-	case err != nil:
+func (c *Client) ResolveSchema(ctx context.Context, ref mapper.SchemaRef) (mapper.AvroSchema, error) {
+	got, err := c.schema(ctx, ref, sr.TypeAvro)
+	if err != nil {
 		return mapper.AvroSchema{}, err
-	case got.Type != sr.TypeAvro:
-		return mapper.AvroSchema{}, fmt.Errorf("%w: the registry says that it is %s", mapper.ErrNotAvro, got.Type)
 	}
+	return c.avro(ctx, got)
+}
+
+// avro is a schema with those that it refers to.
+func (c *Client) avro(ctx context.Context, got sr.Schema) (mapper.AvroSchema, error) {
 	r := references{c: c, seen: map[sr.SchemaReference]bool{}}
 	if err := r.add(ctx, got.References); err != nil {
 		return mapper.AvroSchema{}, err
@@ -159,28 +158,77 @@ func (c *Client) ResolveSchema(ctx context.Context, id uint32) (mapper.AvroSchem
 	return mapper.AvroSchema{Text: got.Schema, References: r.texts}, nil
 }
 
+// ResolveProto implements mapper.ProtoResolver.
+func (c *Client) ResolveProto(ctx context.Context, ref mapper.SchemaRef) (mapper.ProtoSchema, error) {
+	got, err := c.schema(ctx, ref, sr.TypeProtobuf)
+	if err != nil {
+		return mapper.ProtoSchema{}, err
+	}
+	r := references{c: c, seen: map[sr.SchemaReference]bool{}, byName: map[string]string{}}
+	if err := r.add(ctx, got.References); err != nil {
+		return mapper.ProtoSchema{}, err
+	}
+	return mapper.ProtoSchema{Text: got.Schema, Imports: r.byName}, nil
+}
+
+// ResolveJSONSchema implements mapper.JSONSchemaResolver.
+func (c *Client) ResolveJSONSchema(ctx context.Context, ref mapper.SchemaRef) error {
+	_, err := c.schema(ctx, ref, sr.TypeJSON)
+	return err
+}
+
+// schema gets a schema, which must be of a type.
+func (c *Client) schema(ctx context.Context, ref mapper.SchemaRef, want sr.SchemaType) (got sr.Schema, err error) {
+	err = c.try(ctx, func() (err error) {
+		if !ref.ByGUID() {
+			got, err = c.sr.SchemaByID(ctx, int(ref.ID))
+			return err
+		}
+		var found sr.SubjectSchema
+		found, err = c.sr.SchemaByGUID(ctx, ref.String())
+		got = found.Schema
+		return err
+	})
+	var answer *answerError
+	if ref.ByGUID() && errors.As(err, &answer) && answer.noRegistry() {
+		err = fmt.Errorf("it is named by its GUID, which not every registry can be asked for: %w", err)
+	}
+	return got, typed(err, got, want)
+}
+
+// typed is the error of a question for a schema, which must be of a type.
+func typed(err error, got sr.Schema, want sr.SchemaType) error {
+	switch {
+	case isUnknown(err):
+		return fmt.Errorf("%w: %w", mapper.ErrNoSchema, err)
+	case err == nil && got.Type != want:
+		return fmt.Errorf("%w: the registry says that it is %s, and the records are %s", mapper.ErrWrongSchema, got.Type, want)
+	}
+	return err
+}
+
 // references gathers the schemas that one refers to, each behind those that it refers to itself.
 type references struct {
 	c     *Client
 	seen  map[sr.SchemaReference]bool
 	texts []string
+	// byName has the texts by the names that they are referred to by, where those count: in Protobuf they are what is imported.
+	byName map[string]string
 }
 
 func (r *references) add(ctx context.Context, refs []sr.SchemaReference) error {
 	for _, ref := range refs {
-		ref.Name = "" // the type that is meant; two may be in one schema
+		name := ref.Name
+		if r.byName == nil {
+			ref.Name = "" // the type that is meant; two may be in one schema
+		}
 		if r.seen[ref] {
 			continue
 		}
 		if r.seen[ref] = true; len(r.seen) > mostReferences {
-			return fmt.Errorf("%w: it refers to more than %d others", mapper.ErrNotAvro, mostReferences)
+			return fmt.Errorf("%w: it refers to more than %d others", mapper.ErrWrongSchema, mostReferences)
 		}
-		var got sr.SubjectSchema
-		err := r.c.try(ctx, func() (err error) {
-			// What a schema refers to may have been deleted softly since.
-			got, err = r.c.sr.SchemaByVersion(sr.WithParams(ctx, sr.ShowDeleted), ref.Subject, ref.Version)
-			return err
-		})
+		got, err := r.c.reference(ctx, ref)
 		if err != nil {
 			return fmt.Errorf("version %d of the subject %s, which it refers to: %w", ref.Version, ref.Subject, err)
 		}
@@ -188,8 +236,36 @@ func (r *references) add(ctx context.Context, refs []sr.SchemaReference) error {
 			return err
 		}
 		r.texts = append(r.texts, got.Schema.Schema)
+		if r.byName == nil {
+			continue
+		}
+		if other, twice := r.byName[name]; twice && other != got.Schema.Schema {
+			return fmt.Errorf("%w: two different files are imported as %s", mapper.ErrWrongSchema, name)
+		}
+		r.byName[name] = got.Schema.Schema
 	}
 	return nil
+}
+
+// reference gets what a schema refers to. One that is not there is looked for a second time before that is said.
+func (c *Client) reference(ctx context.Context, ref sr.SchemaReference) (got sr.SubjectSchema, err error) {
+	ask := func() error {
+		return c.try(ctx, func() (err error) {
+			// It may have been deleted softly since.
+			got, err = c.sr.SchemaByVersion(sr.WithParams(ctx, sr.ShowDeleted), ref.Subject, ref.Version)
+			return err
+		})
+	}
+	if err = ask(); !isUnknown(err) {
+		return got, err
+	}
+	if err := retry.Sleep(ctx, c.secondLook); err != nil {
+		return got, err
+	}
+	if err = ask(); isUnknown(err) {
+		err = fmt.Errorf("%w: %w", mapper.ErrNoReference, err)
+	}
+	return got, err
 }
 
 // try makes a request, again after a pause where that may help.

@@ -50,7 +50,7 @@ func TestASchemaIsFoundWithWhatItRefersTo(t *testing.T) {
 	r.SeedSchema("a", 2, 2, sr.Schema{Schema: a, References: []sr.SchemaReference{refB}})
 	r.SeedSchema("r", 1, 3, sr.Schema{Schema: top, References: []sr.SchemaReference{{Name: "A", Subject: "a", Version: 2}, refB}})
 	c := client(t, Config{URL: r.URL()})
-	got, err := c.ResolveSchema(t.Context(), 3)
+	got, err := c.ResolveSchema(t.Context(), mapper.SchemaRef{ID: 3})
 	if want := (mapper.AvroSchema{Text: top, References: []string{b, a}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v %v", got, err)
 	}
@@ -77,7 +77,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"broken":           {500, `{"error_code":50001,"message":"store\n\ttimeout"}`, nil, tries, "HTTP 500: store timeout"},
 		"gateway":          {502, strings.Repeat("x", 10000), nil, tries, "…"},
 		"not JSON":         {200, "<html>", nil, tries, "can't be asked"},
-		"another type":     {200, `{"schemaType":"PROTOBUF","schema":"x"}`, mapper.ErrNotAvro, 1, "PROTOBUF"},
+		"another type":     {200, `{"schemaType":"PROTOBUF","schema":"x"}`, mapper.ErrWrongSchema, 1, "PROTOBUF"},
 		"a type of nobody": {200, `{"schemaType":"XML","schema":"x"}`, nil, tries, "XML"},
 		"too long":         {200, `"` + strings.Repeat("x", mostBytes), nil, tries, "more than"},
 	} {
@@ -92,12 +92,12 @@ func TestWhatAnErrorMeans(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer s.Close()
-			_, err := client(t, Config{URL: s.URL}).ResolveSchema(t.Context(), 9)
+			_, err := client(t, Config{URL: s.URL}).ResolveSchema(t.Context(), mapper.SchemaRef{ID: 9})
 			if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 400 {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 			n := 0
-			for _, sentinel := range []error{mapper.ErrNoSchema, mapper.ErrRefused, mapper.ErrNotAvro} {
+			for _, sentinel := range []error{mapper.ErrNoSchema, mapper.ErrRefused, mapper.ErrWrongSchema} {
 				if errors.Is(err, sentinel) {
 					n++
 				}
@@ -142,7 +142,7 @@ func TestAPassingFailureIsTriedAgain(t *testing.T) {
 		}
 		return false
 	})
-	got, err := client(t, Config{URL: r.URL()}).ResolveSchema(t.Context(), 7)
+	got, err := client(t, Config{URL: r.URL()}).ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7})
 	if err != nil || got.Text != `"long"` {
 		t.Errorf("got %v %v", got, err)
 	}
@@ -157,11 +157,11 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-came; cancel() }()
-	if _, err := client(t, Config{URL: s.URL}).ResolveSchema(ctx, 7); !errors.Is(err, context.Canceled) {
+	if _, err := client(t, Config{URL: s.URL}).ResolveSchema(ctx, mapper.SchemaRef{ID: 7}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	c := client(t, Config{URL: "http://127.0.0.1:1", Timeout: time.Second})
-	if _, err := c.ResolveSchema(t.Context(), 7); err == nil || !strings.Contains(err.Error(), "the registry at http://127.0.0.1:1 can't be asked") {
+	if _, err := c.ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7}); err == nil || !strings.Contains(err.Error(), "the registry at http://127.0.0.1:1 can't be asked") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestCredentials(t *testing.T) {
 		"basic": {URL: basic.URL(), Username: "app", Password: "s3cret"}, "in the URL": {URL: inURL}, "bearer": {URL: bearer.URL(), Token: "t0ken"},
 	} {
 		c := client(t, cfg)
-		if _, err := c.ResolveSchema(t.Context(), 7); err != nil {
+		if _, err := c.ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.Contains(c.String(), "s3cret") {
@@ -185,7 +185,7 @@ func TestCredentials(t *testing.T) {
 		"wrong password": {URL: basic.URL(), Username: "app", Password: "wr0ng-pw"}, "wrong in the URL": {URL: strings.Replace(inURL, "s3cret", "wr0ng-pw", 1)},
 		"wrong token": {URL: bearer.URL(), Token: "wr0ng-pw"}, "away": {URL: "http://app:wr0ng-pw@127.0.0.1:1"},
 	} {
-		_, err := client(t, cfg).ResolveSchema(t.Context(), 7)
+		_, err := client(t, cfg).ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7})
 		if err == nil || strings.Contains(err.Error(), "wr0ng-pw") || errors.Is(err, mapper.ErrRefused) != (name != "away") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -226,12 +226,39 @@ func TestTLSWithACertificateOfOnesOwn(t *testing.T) {
 	trusted := x509.NewCertPool()
 	trusted.AddCert(s.Certificate())
 	full := &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	if _, err := client(t, Config{URL: s.URL, TLS: full}).ResolveSchema(t.Context(), 7); err != nil {
+	if _, err := client(t, Config{URL: s.URL, TLS: full}).ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7}); err != nil {
 		t.Error(err)
 	}
 	for _, cfg := range []*tls.Config{nil, {RootCAs: trusted}} {
-		if _, err := client(t, Config{URL: s.URL, TLS: cfg}).ResolveSchema(t.Context(), 7); err == nil {
+		if _, err := client(t, Config{URL: s.URL, TLS: cfg}).ResolveSchema(t.Context(), mapper.SchemaRef{ID: 7}); err == nil {
 			t.Error("it was let in")
+		}
+	}
+}
+
+func TestAProtobufSchemaIsFoundWithWhatItImports(t *testing.T) {
+	r := fake(t)
+	ref := func(name, subject string) sr.SchemaReference {
+		return sr.SchemaReference{Name: name, Subject: subject, Version: 1}
+	}
+	c, b := `syntax = "proto3"; message C { int64 x = 1; }`, `syntax = "proto3"; import "c.proto"; message B { C c = 1; }`
+	top := `syntax = "proto3"; import "dir/b.proto"; import "c.proto"; message A { B b = 1; C c = 2; }`
+	r.SeedSchema("c", 1, 1, sr.Schema{Type: sr.TypeProtobuf, Schema: c})
+	r.SeedSchema("b", 1, 2, sr.Schema{Type: sr.TypeProtobuf, Schema: b, References: []sr.SchemaReference{ref("c.proto", "c")}})
+	r.SeedSchema("top", 1, 3, sr.Schema{Type: sr.TypeProtobuf, Schema: top, References: []sr.SchemaReference{ref("dir/b.proto", "b"), ref("c.proto", "c")}})
+	r.SeedSchema("torn", 1, 4, sr.Schema{Type: sr.TypeProtobuf, Schema: top, References: []sr.SchemaReference{ref("c.proto", "b"), ref("c.proto", "c")}})
+	cl := client(t, Config{URL: r.URL()})
+	got, err := cl.ResolveProto(t.Context(), mapper.SchemaRef{ID: 3})
+	if want := (mapper.ProtoSchema{Text: top, Imports: map[string]string{"dir/b.proto": b, "c.proto": c}}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v %v", got, err)
+	}
+	got.Message = "A"
+	if err := got.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []uint32{4, 7} { // two files of one name; Avro
+		if _, err := cl.ResolveProto(t.Context(), mapper.SchemaRef{ID: id}); !errors.Is(err, mapper.ErrWrongSchema) {
+			t.Errorf("%d: %v", id, err)
 		}
 	}
 }
