@@ -17,8 +17,6 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
-
-	"github.com/stormfloe/floe/internal/config"
 )
 
 const (
@@ -57,19 +55,7 @@ func headed(id uint32, body string) string {
 // orders are the rows of the table, "id note", sorted by id.
 func (w *world) orders(cfg string) map[int64]string {
 	w.t.Helper()
-	loaded, err := config.Load(cfg, noEnv)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	tbl, err := newTable(loaded)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	now, err := tbl.Look(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	rows, err := now.Scan().ToArrowTable(w.t.Context())
+	rows, err := w.table(cfg).Scan().ToArrowTable(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -145,7 +131,7 @@ func TestAvroRecordsOfTwoSchemasWhileTheRegistryIsAway(t *testing.T) {
 
 func TestAnAvroRecordWithoutASchemaStops(t *testing.T) {
 	w, reg := avroWorld(t)
-	cfg := w.avroConfig(fmt.Sprintf("registry: {url: %q}", reg.URL()))
+	cfg := w.avroConfig(fmt.Sprintf("on_bad_record: stop, registry: {url: %q}", reg.URL()))
 	w.produce(1, headed(1, order(t, orderV1, map[string]any{"id": int64(1)})), headed(9, "x"))
 	var all strings.Builder
 	all.WriteString(w.want(exitFailed, "validate", cfg))

@@ -38,6 +38,10 @@ the records of a as Avro of 67 bytes, with a schema registry beside the broker.
 
 CPU time per record is the figure to compare. Wall time depends on what else the machine does.
 `,
+		examples: `
+floe bench
+floe bench --workload b --partitions 8 --writers 4
+`,
 		run: runBench,
 	}
 }

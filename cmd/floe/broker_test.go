@@ -164,11 +164,12 @@ func TestUserErrors(t *testing.T) {
 		{name: "no such table", code: exitFailed, args: []string{"run"}, replaced: []string{"  create:", "  #create:"}},
 		{name: "no such table, validate", code: exitFailed, args: []string{"validate"}, replaced: []string{"  create:", "  #create:"}},
 		{name: "no such table, positions", code: exitFailed, args: []string{"positions", "show"}, replaced: []string{"  create:", "  #create:"}},
-		{name: "unknown catalog", code: exitUsage, args: []string{"run"}, replaced: []string{"type: sqlite", "type: hive"}},
+		{name: "unknown catalog", code: exitUsage, args: []string{"run"}, replaced: []string{"type: sqlite", "type: dynamodb"}},
 		{name: "no folder for the catalog", code: exitUsage, args: []string{"run"}, replaced: []string{"catalog.db", "no/catalog.db"}},
 		{name: "group_by an unknown column", code: exitUsage, args: []string{"run"}, replaced: []string{"writer: {", "writer: {group_by: [nope], "}},
-		{name: "bad record, validate", code: exitFailed, args: []string{"validate"}, badValue: true},
-		{name: "bad record", code: exitFailed, args: []string{"run", "--until-caught-up"}, badValue: true},
+		{name: "bad record, validate", code: exitFailed, args: []string{"validate"}, replaced: []string{"log: {level: warn}", "log: {level: warn}\nrecord: {on_bad_record: stop}"}, badValue: true},
+		{name: "bad record", code: exitFailed, args: []string{"run", "--until-caught-up"}, replaced: []string{"log: {level: warn}", "log: {level: warn}\nrecord: {on_bad_record: stop}"}, badValue: true},
+		{name: "a reject, validate", code: exitDone, args: []string{"validate"}, badValue: true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,7 +193,7 @@ func TestUserErrors(t *testing.T) {
 func TestWrongPasswordIsSaidAndNotShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "app", "right"))
-	cfg := w.config("sasl_here: x", `sasl: {mechanism: SCRAM-SHA-256, username: app, password: "${PW}"}`, "startup_timeout: 3s", "startup_timeout: 1s")
+	cfg := w.config(", sasl_here: x", `, sasl: {mechanism: SCRAM-SHA-256, username: app, password: "${PW}"}`, "startup_timeout: 3s", "startup_timeout: 1s")
 	env := func(name string) (string, bool) { return "hunter22", name == "PW" }
 	for _, args := range [][]string{{"validate", cfg}, {"run", cfg}, {"positions", "set", "--all", "latest", "--yes", cfg}} {
 		a := callWith(t, "", env, args...)
@@ -231,10 +232,12 @@ type started struct {
 	code    chan int
 }
 
-func start(t *testing.T, args ...string) *started {
+func start(t *testing.T, args ...string) *started { return startWith(t, noEnv, args...) }
+
+func startWith(t *testing.T, env func(string) (string, bool), args ...string) *started {
 	t.Helper()
 	s := &started{signals: make(chan os.Signal, 2), log: &lockedBuffer{}, code: make(chan int, 1)}
-	c := &cli{stdin: strings.NewReader(""), stdout: io.Discard, stderr: s.log, env: noEnv,
+	c := &cli{stdin: strings.NewReader(""), stdout: io.Discard, stderr: s.log, env: env,
 		signals: func() (<-chan os.Signal, func()) { return s.signals, func() {} }}
 	go func() { s.code <- c.main(args) }()
 	return s
@@ -265,7 +268,7 @@ func TestSignalEndsGracefully(t *testing.T) {
 		return nil
 	})
 	for path, want := range map[string]string{
-		"/livez": "ok", "/readyz": "ready", "/metrics": "go_goroutines", "/": "/status", "/nope": "404",
+		"/livez": "ok", "/readyz": "ready", "/metrics": "go_goroutines", "/": "<title>floe</title>", "/nope": "404",
 	} {
 		if _, body := get(t, addr, path); !strings.Contains(body, want) {
 			t.Errorf("%s: %s", path, body)

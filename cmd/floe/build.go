@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -26,15 +27,20 @@ type parts struct {
 	log    *slog.Logger
 	source source.Source
 	table  *target.Table
-	format *format
+	// rejects is where floe's commands look, also where on_bad_record is stop.
+	rejects *rejectsTable
+	format  *format
+	// infer is nil where the table's columns are written down, or it must exist.
+	infer *inference
 }
 
 func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
-	f, err := newFormat(cfg)
+	f, err := filteredFormat(cfg)
 	if err != nil {
 		return nil, &configError{cfg.File(), err}
 	}
-	tbl, err := newTableOf(cfg, f)
+	infer := newInference(cfg, log)
+	tbl, err := newTableOf(cfg, f, infer)
 	if err != nil {
 		return nil, &configError{cfg.File(), err}
 	}
@@ -46,36 +52,56 @@ func build(cfg *config.Config, log *slog.Logger) (*parts, error) {
 	if err != nil {
 		return nil, &configError{cfg.File(), err}
 	}
-	return &parts{cfg: cfg, log: log, source: src, table: tbl, format: f}, nil
+	rej, err := newRejectsTable(cfg)
+	if err != nil {
+		return nil, &configError{cfg.File(), err}
+	}
+	return &parts{cfg: cfg, log: log, source: src, table: tbl, rejects: rej, format: f, infer: infer}, nil
 }
 
 func newTable(cfg *config.Config) (*target.Table, error) {
-	f, err := newFormat(cfg)
+	f, err := filteredFormat(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return newTableOf(cfg, f)
+	return newTableOf(cfg, f, newInference(cfg, slog.New(slog.DiscardHandler)))
 }
 
-func newTableOf(cfg *config.Config, f *format) (*target.Table, error) {
+func newTableOf(cfg *config.Config, f *format, infer *inference) (*target.Table, error) {
 	tc := target.Config{Catalog: cfg.Catalog.Properties, Table: cfg.Table.Name, GroupBy: cfg.Writer.GroupBy, Mapper: f.mapper}
 	if c := cfg.Table.Create; c != nil {
 		tc.Create = &target.Create{PartitionBy: c.PartitionBy, Properties: c.Properties}
 		for _, col := range c.Schema {
 			tc.Create.Columns = append(tc.Create.Columns, tableio.Column(col))
 		}
+		if infer != nil {
+			tc.Create.Infer = infer.schema
+		}
 	}
 	return target.New(tc)
 }
 
+// close closes the catalog.
+func (p *parts) close() error { return errors.Join(p.table.Close(), p.rejects.Close()) }
+
+// rejectsLoader is nil where a bad record stops the topology.
+func (p *parts) rejectsLoader() committer.Loader {
+	if p.cfg.Record.OnBadRecord != "reject" {
+		return nil
+	}
+	return p.rejects
+}
+
 // topology makes the topology. reg may be nil.
 func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topology.Topology, error) {
-	w, c := p.cfg.Writer, p.cfg.Committer
+	w, c, stop := p.cfg.Writer, p.cfg.Committer, p.cfg.Rejects.Stop
 	t, err := topology.New(topology.Config{
-		Name:   p.cfg.Name,
-		Source: p.source,
-		Mapper: p.format.mapper,
-		Table:  p.table,
+		Name:        p.cfg.Name,
+		Source:      p.source,
+		Mapper:      p.format.mapper,
+		Table:       p.table,
+		Rejects:     p.rejectsLoader(),
+		RejectLimit: topology.RejectLimit{Share: float64(stop.Share), Of: stop.Of, Rate: stop.Rate, Per: stop.Per},
 		Writer: topology.WriterConfig{
 			Tasks:        w.Tasks,
 			GroupBy:      w.GroupBy,
@@ -91,6 +117,7 @@ func (p *parts) topology(untilCaughtUp bool, reg prometheus.Registerer) (*topolo
 			Branch:       c.Branch,
 			ExpireEvery:  expireEvery(c.ExpireSnapshots),
 		},
+		Evolve:          evolutionOf(p.cfg.Table),
 		Memory:          int64(p.cfg.Memory),
 		StartupTimeout:  p.cfg.StartupTimeout,
 		ShutdownTimeout: p.cfg.ShutdownTimeout,
@@ -123,9 +150,14 @@ func orNone(d time.Duration) time.Duration {
 
 // committer makes the committer alone, for looking at positions and setting them.
 func (p *parts) committer(table committer.Loader) (*committer.Committer, error) {
+	return p.committerFor(table, p.rejectsLoader())
+}
+
+func (p *parts) committerFor(table, rejects committer.Loader) (*committer.Committer, error) {
 	c, err := committer.New(committer.Config{
 		Topology: p.cfg.Name,
 		Branch:   p.cfg.Committer.Branch,
+		Rejects:  rejects,
 		Logger:   p.log,
 	}, table, wal.New(p.cfg.Committer.WALNamespace, p.cfg.Name))
 	if err != nil {
@@ -162,10 +194,8 @@ func kafkaConfig(cfg *config.Config, log *slog.Logger) (kafka.Config, error) {
 		Logger:              log,
 	}
 	var err error
-	if s := k.SASL; s != nil {
-		if out.SASL, err = kafka.SASL(s.Mechanism, s.Username, s.Password.Reveal()); err != nil {
-			return out, fmt.Errorf("source.kafka.sasl: %w", err)
-		}
+	if out.SASL, err = saslMechanism(k.SASL); err != nil {
+		return out, fmt.Errorf("source.kafka.sasl: %w", err)
 	}
 	if out.TLS, err = tlsConfig(k.TLS); err != nil {
 		return out, fmt.Errorf("source.kafka.tls: %w", err)

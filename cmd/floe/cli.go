@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,11 +44,13 @@ type command struct {
 	summary string
 	// usage is the line after "Usage:", help the text below it.
 	usage, help string
-	run         func(c *cli, cmd *command, args []string) error
+	// examples are calls that a newcomer may want, one a line.
+	examples string
+	run      func(c *cli, cmd *command, args []string) error
 }
 
 func commands() []*command {
-	return []*command{demoCommand(), runCommand(), validateCommand(), positionsCommand(), benchCommand(), versionCommand()}
+	return []*command{demoCommand(), runCommand(), validateCommand(), statusCommand(), doctorCommand(), positionsCommand(), walCommand(), rejectsCommand(), configCommand(), benchCommand(), versionCommand()}
 }
 
 // run is the whole binary with everything it touches given to it. It returns the exit code.
@@ -151,15 +154,20 @@ func (c *cli) exit(err error) int {
 }
 
 func (c *cli) errorf(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
+	_, _ = fmt.Fprintln(c.stderr, visibleLines(fmt.Sprintf(format, args...)))
 }
 
 // printJSON writes v as one indented object to stdout.
 func (c *cli) printJSON(v any) error {
-	enc := json.NewEncoder(c.stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = c.stdout.Write(visibleJSON(b.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil
@@ -216,6 +224,9 @@ func (c *cli) commandHelp(cmd *command, fs *flag.FlagSet) {
 		flags = append(flags, f)
 		width = max(width, len(flagName(f)))
 	})
+	defer func() {
+		_, _ = fmt.Fprintf(c.stdout, "\nExamples:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(cmd.examples), "\n", "\n  "))
+	}()
 	if len(flags) == 0 {
 		return
 	}
@@ -232,6 +243,23 @@ func flagName(f *flag.Flag) string {
 		return "--" + f.Name + " " + value
 	}
 	return "--" + f.Name
+}
+
+// configArgs loads several configurations that are to run in one process.
+func (c *cli) configArgs(cmd *command, args []string) ([]*config.Config, error) {
+	if len(args) == 0 {
+		return nil, usagef(cmd, "the path of a configuration is missing")
+	}
+	var cfgs []*config.Config
+	var errs []error
+	for _, path := range args {
+		cfg, err := config.Load(path, c.env)
+		cfgs, errs = append(cfgs, cfg), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return config.Together(cfgs)
 }
 
 // configArg loads the configuration that is the first argument.

@@ -93,8 +93,9 @@ func golden(t *testing.T, name, got string) {
 
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
-		"usage": {"--help"}, "demo": {"demo", "--help"}, "run": {"run", "-h"}, "validate": {"help", "validate"},
-		"positions": {"positions", "--help"}, "version": {"version", "--help"}, "bench": {"bench", "--help"},
+		"usage": {"--help"}, "demo": {"demo", "--help"}, "run": {"run", "-h"}, "validate": {"help", "validate"}, "doctor": {"doctor", "--help"},
+		"positions": {"positions", "--help"}, "version": {"version", "--help"}, "bench": {"bench", "--help"}, "rejects": {"rejects", "--help"},
+		"status": {"status", "--help"}, "config": {"config", "--help"}, "wal": {"wal", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := call(t, args...)
@@ -106,21 +107,40 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestExamplesInTheHelpAreCallsOfTheCommand holds the examples' first words and flags against the command.
+func TestExamplesInTheHelpAreCallsOfTheCommand(t *testing.T) {
+	for _, cmd := range commands() {
+		flags, examples, _ := strings.Cut(call(t, cmd.name, "--help").out, "\nExamples:\n")
+		if strings.TrimSpace(cmd.examples) == "" || !strings.HasPrefix(examples, "  floe "+cmd.name) {
+			t.Errorf("%s: %q are no examples of it", cmd.name, examples)
+		}
+		for _, f := range regexp.MustCompile(`--[a-z-]+`).FindAllString(examples, -1) {
+			if !strings.Contains(flags, f) {
+				t.Errorf("%s: there is no flag %s", cmd.name, f)
+			}
+		}
+	}
+}
+
 func TestWrongUsageIsOneSentenceAndExitCode2(t *testing.T) {
 	var all strings.Builder
 	for _, args := range [][]string{
 		{}, {"fly"}, {"run"}, {"run", "--fast", "x.yaml"}, {"run", "nope.yaml"}, {"run", "nope.yaml", "more"},
 		{"demo", "now"}, {"demo", "--records"}, {"demo", "--records", "many"}, {"demo", "--records", "-1"},
 		{"validate"}, {"validate", "--samples", "-1", "testdata/valid.yaml"}, {"validate", "testdata/valid.yaml", "b"},
+		{"doctor"}, {"doctor", "--interval", "-1s", "testdata/valid.yaml"}, {"doctor", "testdata/valid.yaml", "b"},
 		{"positions"}, {"positions", "get"}, {"positions", "show"}, {"positions", "show", "testdata/valid.yaml", "a/0=1"},
-		{"positions", "set", "testdata/valid.yaml"}, {"positions", "set", "--all", "first", "testdata/valid.yaml"},
+		{"positions", "set", "testdata/valid.yaml"}, {"positions", "forget", "testdata/valid.yaml"},
+		{"positions", "forget", "--all", "latest", "testdata/valid.yaml", "orders"},
+		{"wal"}, {"wal", "drop"}, {"wal", "list"}, {"wal", "list", "testdata/valid.yaml", "0b6c4f0e"}, {"wal", "show", "testdata/valid.yaml"},
+		{"positions", "set", "--all", "first", "testdata/valid.yaml"},
 		{"bench", "a"}, {"bench", "--workload", "c"}, {"bench", "--records", "0"},
 		{"bench", "--partitions", "0"}, {"bench", "--writers", "0"}, {"bench", "--iceberg-partitions", "-1"}, {"bench", "--history", "-1"},
 		{"bench", "--warm-up", "11", "--records", "10"}, {"bench", "--interval", "-1s"}, {"bench", "--interval", "soon"},
 		{"bench", "--record-bytes", "100"}, {"bench", "--record-bytes", "2000", "--workload", "b"}, {"bench", "--codec", "zip"},
 		{"bench", "--brokers", "localhost:9092"}, {"bench", "--topic", "t"}, {"bench", "--produced"},
 		{"bench", "--memory", "much"}, {"bench", "--seal-bytes", "2", "--memory", "1MiB"},
-		{"version", "now"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
+		{"version", "now"}, {"config"}, {"config", "show"}, {"config", "schema", "more"}, {"config", "example", "--json"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
 		{"run", "testdata/schema.yaml"}, {"run", "testdata/partition.yaml"}, {"run", "testdata/catalog.yaml"}, {"run", "testdata/ca.yaml"},
 	} {
 		a := call(t, args...)

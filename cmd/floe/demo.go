@@ -27,6 +27,10 @@ Everything lies in one folder: catalog.db, warehouse/, broker/ (the records), fl
 floe.log and demo.json. With --dir a second demo on the folder goes on where the first ended, however that ended: kill it
 and start it again. The number of records is that of all runs together.
 `,
+		examples: `
+floe demo
+floe demo --records 1000000 --dir /tmp/floe-demo
+`,
 		run: runDemo,
 	}
 }
@@ -107,7 +111,7 @@ func (c *cli) printDemoText(out *demo.Outcome) error {
 			s.Operation, s.AddedRows, s.AddedFiles, s.TotalRows)
 	}
 	w.printf("\nQuery it with DuckDB:\n\n%s\n\nQuery it with PyIceberg (pip install 'pyiceberg[sql-sqlite,pyarrow]'):\n\n%s\n\n",
-		out.Queries.DuckDB, out.Queries.PyIceberg)
+		lines(out.Queries.DuckDB), lines(out.Queries.PyIceberg))
 	w.printf("The configuration that was run: %s\nMore events:                    floe demo --dir %s --records %d\nRemove it all:                  rm -r %s\n",
 		out.Config, out.Dir, out.Records*2, out.Dir)
 	return w.err

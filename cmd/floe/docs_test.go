@@ -41,7 +41,8 @@ func documents(t *testing.T) map[string]string {
 	return out
 }
 
-var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+// fence is a fenced part, also one that belongs to a list.
+var fence = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)^ *```$")
 
 // blocks are the fenced parts in a language.
 func blocks(text, language string) (out []string) {
@@ -110,7 +111,7 @@ func TestEveryKeyIsDocumentedWithItsDefault(t *testing.T) {
 		return strings.ReplaceAll(string(data), "[]", "null")
 	}
 	for name, pair := range map[string][2]any{
-		"source": {whole.Source, least.Source}, "record": {whole.Record, least.Record}, "writer": {whole.Writer, least.Writer},
+		"source": {whole.Source, least.Source}, "record": {whole.Record, least.Record}, "writer": {whole.Writer, least.Writer}, "rejects": {whole.Rejects, least.Rejects},
 		"committer": {whole.Committer, least.Committer}, "http": {whole.HTTP, least.HTTP}, "memory": {whole.Memory, least.Memory},
 		"log": {whole.Log, least.Log}, "startup": {whole.StartupTimeout, least.StartupTimeout},
 		"shutdown": {whole.ShutdownTimeout, least.ShutdownTimeout},
@@ -121,7 +122,30 @@ func TestEveryKeyIsDocumentedWithItsDefault(t *testing.T) {
 	}
 }
 
-// keys are the YAML names in a type and all below it, but for those that must stay empty in this release.
+// TestTheExampleIsThatOfTheDocuments holds what floe config example prints against docs/configuration.md, from which -rewrite makes it.
+func TestTheExampleIsThatOfTheDocuments(t *testing.T) {
+	want := blocks(documents(t)["docs/configuration.md"], "yaml")[0]
+	if *rewrite {
+		if err := os.WriteFile(filepath.Join(root, "internal/config/example.yaml"), []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := string(config.Example()); got != want {
+		t.Errorf("internal/config/example.yaml is not the first configuration of docs/configuration.md; rewrite it with -rewrite:\n%s", got)
+	}
+	a := call(t, "config", "example")
+	if _, err := parseBlock(t, a.out); err != nil || a.code != exitDone || !strings.HasSuffix(a.out, want) {
+		t.Errorf("%+v: %v", a, err)
+	}
+}
+
+func TestTheSchemaIsPrinted(t *testing.T) {
+	if a := call(t, "config", "schema"); a.code != exitDone || !json.Valid([]byte(a.out)) || !strings.Contains(a.out, `"max_open_files"`) {
+		t.Errorf("%+v", a)
+	}
+}
+
+// keys are the YAML names in a type and all below it.
 func keys(t reflect.Type) (out []string) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
@@ -136,7 +160,7 @@ func keys(t reflect.Type) (out []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := f.Tag.Get("yaml")
-		if name == "" || name == "evolve" {
+		if name == "" {
 			continue
 		}
 		out = append(append(out, name), keys(f.Type)...)
@@ -248,24 +272,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// TestMetricsInTheDocumentsExist holds the names of metrics against the code that makes them.
+// TestMetricsInTheDocumentsExist holds the names of metrics against docs/metrics.md, which TestEveryMetricIsDocumentedAndNoOther holds
+// against what is exported.
 func TestMetricsInTheDocumentsExist(t *testing.T) {
-	var code strings.Builder
-	files, err := filepath.Glob(filepath.Join(root, "topology", "metrics*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no metrics", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code.Write(data)
-	}
-	for path, text := range documents(t) {
-		for _, m := range regexp.MustCompile("`floe_([a-z_]+)`").FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(code.String(), `"`+m[1]+`"`) && !strings.Contains(code.String(), `"floe_`+m[1]+`"`) {
-				t.Errorf("%s: there is no metric floe_%s", path, m[1])
+	docs := documents(t)
+	for path, text := range docs {
+		for _, m := range regexp.MustCompile("`floe_[a-z_]+`").FindAllString(text, -1) {
+			if !strings.Contains(docs["docs/metrics.md"], m) {
+				t.Errorf("%s: %s is not in docs/metrics.md", path, m)
 			}
 		}
 	}
@@ -275,7 +289,10 @@ func TestMetricsInTheDocumentsExist(t *testing.T) {
 func TestKeysInTheDocumentsExist(t *testing.T) {
 	known := keys(reflect.TypeFor[config.Config]())
 	for path, text := range documents(t) {
-		for _, m := range regexp.MustCompile("`((?:source|record|writer|committer|http|log)\\.[a-z_.]+)[:`]").FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile("`((?:source|record|rejects|writer|committer|http|log)\\.[a-z_.]+)[:`]").FindAllStringSubmatch(text, -1) {
+			if ext := filepath.Ext(m[1]); ext == ".md" || ext == ".pml" {
+				continue // a file's name
+			}
 			for _, part := range strings.Split(m[1], ".") {
 				if !slices.Contains(known, part) {
 					t.Errorf("%s: %s: there is no key %s", path, m[1], part)

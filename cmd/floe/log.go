@@ -7,8 +7,10 @@ import (
 	"github.com/stormfloe/floe/internal/config"
 )
 
-// newLogger makes the log that the configuration asks for. Secrets that a library puts into an error are taken out.
-func newLogger(cfg *config.Config, w io.Writer) *slog.Logger {
+// newLogger makes the log that the first configuration asks for. Secrets that a library puts into an error are taken out, those of
+// all configurations.
+func newLogger(w io.Writer, cfgs ...*config.Config) *slog.Logger {
+	cfg, redact := cfgs[0], redactorOf(cfgs)
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		level = slog.LevelInfo // the configuration was validated: debug, info, warn and error are known
@@ -16,9 +18,9 @@ func newLogger(cfg *config.Config, w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch v := a.Value.Any().(type) {
 		case string:
-			a.Value = slog.StringValue(cfg.Redact(v))
+			a.Value = slog.StringValue(redact(v))
 		case error:
-			a.Value = slog.StringValue(cfg.Redact(v.Error()))
+			a.Value = slog.StringValue(redact(v.Error()))
 		}
 		return a
 	}}
@@ -38,12 +40,22 @@ type redactor struct {
 func (e *redactor) Error() string { return e.text }
 func (e *redactor) Unwrap() error { return e.err }
 
-func redacted(cfg *config.Config, err error) error {
+func redacted(err error, cfgs ...*config.Config) error {
 	if err == nil {
 		return nil
 	}
-	if text := cfg.Redact(err.Error()); text != err.Error() {
+	if text := redactorOf(cfgs)(err.Error()); text != err.Error() {
 		return &redactor{text, err}
 	}
 	return err
+}
+
+// redactorOf takes the secrets of all configurations out of a text.
+func redactorOf(cfgs []*config.Config) func(string) string {
+	return func(text string) string {
+		for _, cfg := range cfgs {
+			text = cfg.Redact(text)
+		}
+		return text
+	}
 }

@@ -2,8 +2,12 @@
 //
 //	floe demo                 the first minute: everything embedded, nothing to install
 //	floe run CONFIG           the topology of a configuration, until it is ended
-//	floe validate CONFIG      everything that can be known without writing
-//	floe positions show|set   where the table stands, and the answer to every "stop and ask"
+//	floe validate CONFIG      everything that can be known before a run
+//	floe status CONFIG        what a running floe says of itself
+//	floe doctor CONFIG        what is wrong with a topology, from table and topics, and what to do
+//	floe positions show|set|forget  where the table stands, and the answer to every "stop and ask"
+//	floe wal list|show        what a start would do with the notes of commits that may not have landed
+//	floe config example|schema  a configuration to start from, and the JSON Schema of configurations
 //	floe bench                how fast it is on this machine, from Kafka to visible rows
 //	floe version
 //

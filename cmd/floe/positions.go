@@ -22,16 +22,27 @@ import (
 func positionsCommand() *command {
 	return &command{
 		name:    "positions",
-		summary: "show where the table stands in each partition, or set it",
-		usage:   "positions show [--json] CONFIG\n       floe positions set [--yes] [--json] [--all earliest|latest] CONFIG [TOPIC/PARTITION=OFFSET ...]",
+		summary: "show where the table stands in each partition, set it, or forget it",
+		usage: "positions show [--json] CONFIG\n       floe positions set [--yes] [--json] [--all earliest|latest] CONFIG [TOPIC/PARTITION=OFFSET ...]\n" +
+			"       floe positions forget [--yes] [--json] CONFIG TOPIC|TOPIC/PARTITION ...",
 		help: `
 show prints, for each partition, the position up to which the table holds everything, what the log holds, and the counts
-of rows, filtered records and positions without a record since the partition's first start.
+of rows, rejects, filtered records and positions without a record since the partition's first start.
 
 set writes positions into the table, with an empty snapshot. It is the answer whenever floe stops and asks: after a
 rollback to before floe's first commit, when the log has lost what the table wants next, when a topic was made anew. An
 offset is a number, earliest or latest; --all sets every partition of the configured topics. It says what is skipped or
 read again and asks, unless --yes is there. A running topology takes the new positions up by itself.
+
+forget takes the positions of a partition, or of a topic with all its partitions, out of the table, for topics that are not read any
+more or are to start anew: rows that are read again will be there twice. The topology must not run. It shows what is forgotten and
+asks, unless --yes is there, and prints what is left.
+`,
+		examples: `
+floe positions show orders.yaml
+floe positions set orders.yaml orders/0=12 orders/1=latest
+floe positions set --all earliest orders.yaml
+floe positions forget orders.yaml returns
 `,
 		run: runPositions,
 	}
@@ -40,23 +51,28 @@ read again and asks, unless --yes is there. A running topology takes the new pos
 func runPositions(c *cli, cmd *command, args []string) error {
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print one JSON object")
-	yes := fs.Bool("yes", false, "set without asking")
-	all := fs.String("all", "", "set all partitions to `WHERE`: earliest or latest")
+	yes := fs.Bool("yes", false, "set, forget: without asking")
+	all := fs.String("all", "", "set: all partitions to `WHERE`: earliest or latest")
 	rest, err := c.parse(cmd, fs, args)
 	switch {
 	case err != nil:
 		return err
 	case len(rest) == 0:
-		return usagef(cmd, "show or set is missing")
-	case rest[0] != "show" && rest[0] != "set":
-		return usagef(cmd, "%q is neither show nor set", rest[0])
+		return usagef(cmd, "show, set or forget is missing")
+	case !slices.Contains([]string{"show", "set", "forget"}, rest[0]):
+		return usagef(cmd, "%q is none of show, set and forget", rest[0])
 	case *all != "" && *all != "earliest" && *all != "latest":
 		return usagef(cmd, "--all %s is neither earliest nor latest", *all)
+	case *all != "" && rest[0] != "set":
+		return usagef(cmd, "--all belongs to set, not to %s", rest[0])
 	}
 	verb := rest[0]
 	cfg, rest, err := c.configArg(cmd, rest[1:])
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case verb == "show" && (len(rest) > 0 || *yes):
+		return usagef(cmd, "show takes a configuration and nothing more")
 	}
 	p, err := build(cfg, quietLogger(cfg, c.stderr))
 	if err != nil {
@@ -64,15 +80,15 @@ func runPositions(c *cli, cmd *command, args []string) error {
 	}
 	ctx, stop := c.untilSignal(func() {}, func() {})
 	defer stop()
-	if verb == "show" {
-		if len(rest) > 0 || *all != "" || *yes {
-			return usagef(cmd, "show takes a configuration and nothing more")
-		}
+	switch verb {
+	case "show":
 		err = c.showPositions(ctx, p, *asJSON)
-	} else {
+	case "set":
 		err = c.setPositions(ctx, cmd, p, rest, *all, *yes, *asJSON)
+	default:
+		err = c.forgetPositions(ctx, cmd, p, rest, *yes, *asJSON)
 	}
-	return redacted(cfg, errors.Join(err, p.table.Close()))
+	return redacted(errors.Join(err, p.close()), cfg)
 }
 
 // quietLogger is the log of commands that answer once: warnings, unless the configuration asks for debug.
@@ -81,7 +97,7 @@ func quietLogger(cfg *config.Config, w io.Writer) *slog.Logger {
 	if quiet.Log.Level == "info" {
 		quiet.Log.Level = "warn"
 	}
-	return newLogger(&quiet, w)
+	return newLogger(w, &quiet)
 }
 
 // positionsReport is what show and set print as JSON.
@@ -224,10 +240,10 @@ func (c *cli) printPositions(r positionsReport, asJSON bool) error {
 	}
 	tw := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	t := &errWriter{w: tw}
-	t.printf("partition\tnext\tfirst\tlast\tbehind\trows\tfiltered\tskipped\t\n")
+	t.printf("partition\tnext\tfirst\tlast\tbehind\trows\trejects\tfiltered\tskipped\t\n")
 	for _, p := range r.Partitions {
-		t.printf("%s/%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t\n", p.Topic, p.Partition, number(p.Next), number(p.First), number(p.Last),
-			number(p.Behind), p.Rows, p.Filtered, p.Skipped)
+		t.printf("%s/%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t\n", p.Topic, p.Partition, number(p.Next), number(p.First), number(p.Last),
+			number(p.Behind), p.Rows, p.Rejects, p.Filtered, p.Skipped)
 	}
 	if err := errors.Join(t.err, tw.Flush()); err != nil {
 		return err

@@ -136,7 +136,12 @@ func (c *cli) confirm(p *parts, stop *committer.StopError, now committer.Positio
 	for _, q := range slices.SortedFunc(maps.Keys(want), comparePartitions) {
 		w.printf("  %s\n", change(q, now, want[q]))
 	}
-	w.printf("Type yes to set them: ")
+	return c.yes(w, "set them")
+}
+
+// yes asks for a yes on a line of its own.
+func (c *cli) yes(w *errWriter, to string) error {
+	w.printf("Type yes to %s: ", to)
 	if w.err != nil {
 		return w.err
 	}

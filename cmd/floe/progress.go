@@ -86,15 +86,3 @@ func (p *progress) show(u demo.Progress, now time.Time, final bool) {
 		p.width = len(line)
 	}
 }
-
-// errWriter writes until the first error and keeps it.
-type errWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (e *errWriter) printf(format string, args ...any) {
-	if e.err == nil {
-		_, e.err = fmt.Fprintf(e.w, format, args...)
-	}
-}

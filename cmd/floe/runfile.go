@@ -31,6 +31,11 @@ func (f fileRunner) runFile(ctx context.Context, path string, untilCaughtUp bool
 			err = fmt.Errorf("close the log: %w", cerr)
 		}
 	}()
-	r := &runner{cfg: cfg, log: newLogger(cfg, logFile), untilCaughtUp: untilCaughtUp, killed: f.killed, started: started}
-	return r.run(ctx)
+	r := &runner{cfgs: []*config.Config{cfg}, log: newLogger(logFile, cfg), untilCaughtUp: untilCaughtUp, killed: f.killed,
+		started: func(_ int, t *topology.Topology) { started(t) }}
+	errs, err := r.run(ctx)
+	if err != nil {
+		return err
+	}
+	return errs[0]
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/stormfloe/floe/internal/config"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/source/kafka"
@@ -21,6 +23,8 @@ const sampleTimeout = 20 * time.Second
 type sampler struct {
 	start map[source.Partition]source.Position
 	done  context.CancelFunc
+	// each, where it is set, is told of every record what became of it.
+	each func(p source.Partition, pos source.Position, err error)
 
 	mu       sync.Mutex
 	mapper   mapper.Mapper
@@ -29,8 +33,11 @@ type sampler struct {
 	seen     int64
 	filtered int64
 	bad      []string
-	failed   error // of a partition that was given up
-	trouble  error // that has not passed
+	reasons  map[mapper.Code]int64 // of the bad ones
+	asking   int64                 // records that ask for changes of the schema
+	changes  []mapper.Change       // what they ask for
+	failed   error                 // of a partition that was given up
+	trouble  error                 // that has not passed
 }
 
 func newSampler(m mapper.Mapper, schema *mapper.Schema, bounds []source.Bounds, n int) (*sampler, error) {
@@ -38,7 +45,7 @@ func newSampler(m mapper.Mapper, schema *mapper.Schema, bounds []source.Bounds, 
 	if err != nil {
 		return nil, err
 	}
-	s := &sampler{mapper: m, columns: columns,
+	s := &sampler{mapper: m, columns: columns, reasons: map[mapper.Code]int64{},
 		start: map[source.Partition]source.Position{}, open: map[source.Partition]source.Position{}}
 	for _, b := range bounds {
 		if b.Last > b.First {
@@ -49,8 +56,8 @@ func newSampler(m mapper.Mapper, schema *mapper.Schema, bounds []source.Bounds, 
 }
 
 // run reads under a consumer group that nobody else is in.
-func (s *sampler) run(ctx context.Context, p *parts) error {
-	kc, err := kafkaConfig(p.cfg, p.log)
+func (s *sampler) run(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	kc, err := kafkaConfig(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -104,6 +111,7 @@ func (s *sampler) Deliver(ctx context.Context, b *source.Batch) error {
 	if !ok {
 		return nil
 	}
+	mapper.SetPartition(s.mapper, b.Range.Partition)
 	for i := range b.Records {
 		if b.Records[i].Position < end {
 			if err := s.record(ctx, b.Range.Partition, &b.Records[i]); err != nil {
@@ -128,22 +136,36 @@ func (s *sampler) finishLocked(p source.Partition) {
 
 // record maps a record. Its error is that of a registry that does not give the record's schema.
 func (s *sampler) record(ctx context.Context, p source.Partition, rec *source.Record) error {
+	s.columns.Reset() // rows are looked at, and not kept
 	err := s.mapper.Map(rec, s.columns)
 	var wait *mapper.NotReadyError
-	if errors.As(err, &wait) {
+	for errors.As(err, &wait) { // the key's schema, and then the value's
 		if err := wait.Fetch(ctx); err != nil {
 			return err
 		}
 		err = s.mapper.Map(rec, s.columns)
 	}
+	s.columns.Truncate(0)
 	s.seen++
+	if s.each != nil {
+		s.each(p, rec.Position, err)
+	}
 	var bad *mapper.BadRecordError
+	var ask *mapper.EvolveError
 	switch {
 	case errors.Is(err, mapper.ErrFiltered):
 		s.filtered++
+		if met, ok := errors.AsType[*mapper.FilteredError](err); ok {
+			met.Count()
+		}
+	case errors.As(err, &ask):
+		s.asking++
+		s.changes = mapper.MergeChanges(s.changes, ask.Changes...)
 	case errors.As(err, &bad):
+		s.reasons[bad.Code]++
 		s.bad = append(s.bad, fmt.Sprintf("%s, offset %d: %s", p, rec.Position, bad))
 	case err != nil:
+		s.reasons["other"]++
 		s.bad = append(s.bad, fmt.Sprintf("%s, offset %d: %s", p, rec.Position, err))
 	}
 	return nil

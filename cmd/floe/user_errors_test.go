@@ -44,6 +44,7 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 		{name: "postgres away", code: exitFailed, replace: []string{"type: sqlite, uri:", "type: postgres, uri: \"postgres://u:hunter22@" + closed + "/db\", other:"}},
 		{name: "postgres that is another server", code: exitFailed, replace: []string{"type: sqlite, uri:", "type: postgres, uri: \"postgres://u:hunter22@BROKER/db?read_timeout=1s\", other:"}},
 		{name: "unknown catalog type", code: exitUsage, replace: []string{"type: sqlite", "type: hive"}},
+		{name: "catalog without the tag", code: exitUsage, replace: []string{"type: sqlite", "type: hive"}},
 		{name: "catalog in a file's place", code: exitUsage, replace: []string{"/catalog.db", "/a-file/catalog.db"},
 			before: func(t *testing.T, w *world) { w.file(t, "a-file") }},
 		{name: "catalog is no database", code: exitFailed, before: func(t *testing.T, w *world) { w.file(t, "catalog.db") }},
@@ -70,7 +71,7 @@ func TestEachMistakeIsOneSentence(t *testing.T) {
 		{name: "orc", code: exitUsage, replace: []string{"create: {", `create: {properties: {write.format.default: orc}, `}},
 		{name: "s3 without the tag", code: exitUsage, replace: []string{"DIR/warehouse", "gs://bucket/warehouse"}},
 		{name: "no such branch of a table", code: exitDone, made: true, replace: []string{"committer: {", "committer: {branch: nope, "}},
-		{name: "bad record", code: exitFailed, before: func(_ *testing.T, w *world) {
+		{name: "bad record", code: exitFailed, replace: []string{"log: {level: warn}", "log: {level: warn}\nrecord: {on_bad_record: stop}"}, before: func(_ *testing.T, w *world) {
 			w.produce(1, `{"id":8}`, `{"id":"the record's own words"}`, `{"id":9}`)
 		}},
 		{name: "several stopped partitions", code: exitFailed, made: true, before: func(_ *testing.T, w *world) {
@@ -187,7 +188,7 @@ func (w *world) remake() {
 // TestABadRecordIsSkippedAsToldAndNothingElse holds that what floe says after a bad record is what goes on behind it.
 func TestABadRecordIsSkippedAsToldAndNothingElse(t *testing.T) {
 	w := newWorld(t)
-	cfg := w.config()
+	cfg := w.config("log: {level: warn}", "log: {level: warn}\nrecord: {on_bad_record: stop}")
 	w.produce(0, `{"id":1}`, `{"id":2}`)
 	w.produce(1, `{"id":3}`, `{"id":"?"}`, `{"id":4}`, `{"id":5}`)
 	out := w.want(exitFailed, "run", "--until-caught-up", cfg)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stormfloe/floe/committer"
+	"github.com/stormfloe/floe/internal/rejects"
 	"github.com/stormfloe/floe/internal/target"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
@@ -18,13 +19,20 @@ import (
 func validateCommand() *command {
 	return &command{
 		name:    "validate",
-		summary: "check everything that can be known without writing",
-		usage:   "validate [--samples N] [--json] CONFIG",
+		summary: "check everything that can be known before a run",
+		usage:   "validate [--samples N] [--no-probe] [--json] CONFIG",
 		help: `
-Checks the configuration, then whether the catalog can be reached, whether the table is there and floe can write it (or
-what would be made), where the table's positions stand, whether the schema registry answers, whether the brokers and topics
-are there, and whether a few of the newest records of each partition become rows. Nothing is written. Samples are read
-under a consumer group of their own, so that a running topology is not disturbed.
+Checks the configuration, then whether the catalog can be reached, whether the table and that of its rejects are there and
+floe can write them (or what would be made), where the table's positions stand, whether the schema registry answers,
+whether the brokers and topics are there and floe may read them, and whether a few of the newest records of each partition become
+rows. Samples are read under a consumer group of their own, so that a running topology is not disturbed.
+
+Nothing is written but two files of a few bytes below the folder of a table that is there, one where data goes and one beside the
+metadata, which are read and deleted again at once. --no-probe does without them.
+`,
+		examples: `
+floe validate orders.yaml
+floe validate --samples 100 --json orders.yaml
 `,
 		run: runValidate,
 	}
@@ -54,6 +62,7 @@ func runValidate(c *cli, cmd *command, args []string) error {
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	samples := fs.Int("samples", 10, "read up to `N` records of each partition; 0 reads none")
+	noProbe := fs.Bool("no-probe", false, "do not try whether files can be written")
 	rest, err := c.parse(cmd, fs, args)
 	if err != nil {
 		return err
@@ -72,13 +81,14 @@ func runValidate(c *cli, cmd *command, args []string) error {
 		_, err = p.topology(false, nil)
 	}
 	if err != nil {
-		return c.refuseConfig(redacted(cfg, err), *asJSON)
+		return c.refuseConfig(redacted(err, cfg), *asJSON)
 	}
 	ctx, stop := c.untilSignal(func() {}, func() {})
 	defer stop()
 	r := &validateReport{OK: true, Config: cfg.File()}
 	r.add("configuration", "ok", "")
-	p.validateTable(ctx, r)
+	p.validateTable(ctx, r, !*noProbe)
+	p.validateRejects(ctx, r)
 	p.validateRegistry(ctx, r)
 	p.validateSource(ctx, r, *samples)
 	for i := range r.Checks {
@@ -112,7 +122,7 @@ func (c *cli) printValidate(r *validateReport, asJSON bool) error {
 			w.printf("%s\n", strings.TrimRight(fmt.Sprintf("%-8s %-14s %s", ch.Result, ch.Name, ch.Detail), " "))
 		}
 		if r.DDL != "" {
-			w.printf("\nfloe run would make the table:\n\n%s\n", r.DDL)
+			w.printf("\nfloe run would make the table:\n\n%s\n", lines(r.DDL))
 		}
 		if w.err != nil {
 			return w.err
@@ -125,16 +135,11 @@ func (c *cli) printValidate(r *validateReport, asJSON bool) error {
 }
 
 // validateTable looks at the catalog, the table, and the positions in it.
-func (p *parts) validateTable(ctx context.Context, r *validateReport) {
+func (p *parts) validateTable(ctx context.Context, r *validateReport, probe bool) {
 	tbl, err := ask(ctx, p.table.Look)
 	switch {
 	case err != nil && target.IsMissing(err) && p.cfg.Table.Create != nil:
-		if err := p.table.CheckCreate(); err != nil {
-			r.add("table", "failed", "%s", explain(err))
-		} else {
-			r.add("table", "ok", "%s does not exist yet, run makes it", p.cfg.Table.Name)
-			r.DDL = p.table.DDL()
-		}
+		p.validateCreate(ctx, r)
 		r.add("positions", "ok", "none yet: the start is %s", p.cfg.Source.Kafka.Start)
 		return
 	case err != nil:
@@ -150,7 +155,52 @@ func (p *parts) validateTable(ctx context.Context, r *validateReport) {
 	for _, w := range writer.Warnings(tbl) {
 		r.add("table", "warning", "%s", w)
 	}
+	if probe {
+		p.validateStorage(ctx, r, tbl)
+	}
 	p.validatePositions(ctx, r)
+}
+
+// validateCreate says what would be made.
+func (p *parts) validateCreate(ctx context.Context, r *validateReport) {
+	_, err := ask(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, p.table.Define(ctx) })
+	if err == nil {
+		err = p.table.CheckCreate()
+	}
+	if err != nil {
+		r.add("table", "failed", "%s", explain(err))
+		return
+	}
+	r.DDL = p.table.DDL()
+	if p.infer == nil {
+		r.add("table", "ok", "%s does not exist yet, run makes it", p.cfg.Table.Name)
+		return
+	}
+	r.add("table", "ok", "%s does not exist yet, run makes it with the columns of %s", p.cfg.Table.Name, p.infer.from)
+	for _, note := range p.infer.notes {
+		r.add("table", "warning", "%s", note)
+	}
+}
+
+// validateRejects looks at the table that bad records go to.
+func (p *parts) validateRejects(ctx context.Context, r *validateReport) {
+	if p.rejectsLoader() == nil {
+		return
+	}
+	name := p.cfg.Rejects.Table
+	tbl, err := ask(ctx, p.rejects.Look)
+	switch {
+	case err != nil && target.IsMissing(err):
+		r.add("rejects", "ok", "%s does not exist yet, run makes it", name)
+		return
+	case err == nil:
+		err = errors.Join(rejects.Check(tbl), writer.Check(tbl))
+	}
+	if err != nil {
+		r.add("rejects", "failed", "%s", explain(err))
+		return
+	}
+	r.add("rejects", "ok", "%s takes records that can't become rows", name)
 }
 
 func (p *parts) validatePositions(ctx context.Context, r *validateReport) {
@@ -211,6 +261,7 @@ func (p *parts) validateSource(ctx context.Context, r *validateReport, samples i
 		return
 	}
 	r.add("kafka", "ok", "%d topics, %d partitions, up to %d records", len(topics), len(bounds), records)
+	p.validateRights(ctx, r, topics)
 	switch {
 	case samples == 0:
 		r.add("samples", "skipped", "as asked for")
@@ -237,18 +288,25 @@ func (p *parts) validateSamples(ctx context.Context, r *validateReport, bounds [
 		r.add("samples", "failed", "%s", explain(err))
 		return
 	}
-	if err := s.run(ctx, p); err != nil {
+	if err := s.run(ctx, p.cfg, p.log); err != nil {
 		r.add("samples", "skipped", "the records could not be read: %s", explain(err))
 		return
 	}
+	if s.asking > 0 {
+		r.add("schema", "ok", "%d of %d records ask for %d changes of the table's schema, which run tries to make; the first is of %s",
+			s.asking, s.seen, len(s.changes), s.changes[0].Path)
+	}
 	switch {
+	case len(s.bad) > 0 && p.rejectsLoader() != nil && float64(len(s.bad)) <= float64(p.cfg.Rejects.Stop.Share)*float64(s.seen):
+		slices.Sort(s.bad)
+		r.add("samples", "warning", "%d of %d records can't become rows and would become rejects (%s); the first: %s", len(s.bad), s.seen, reasonsOf(s.reasons), s.bad[0])
 	case len(s.bad) > 0:
 		slices.Sort(s.bad)
-		r.add("samples", "failed", "%d of %d records can't become rows and would stop the topology; the first: %s", len(s.bad), s.seen, s.bad[0])
+		r.add("samples", "failed", "%d of %d records can't become rows and would stop the topology (%s); the first: %s", len(s.bad), s.seen, reasonsOf(s.reasons), s.bad[0])
 	case s.seen == 0:
 		r.add("samples", "skipped", "no record was among the newest positions of any partition")
 	default:
-		r.add("samples", "ok", "%d records become rows, %d yield none (tombstones)", s.seen-s.filtered, s.filtered)
+		r.add("samples", "ok", "%d records become rows, %d yield none (%s)", s.seen-s.asking-s.filtered, s.filtered, filteredBy(p.format.filter, s.filtered))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/stormfloe/floe/internal/target"
 )
 
@@ -20,6 +22,10 @@ func versionCommand() *command {
 		usage:   "version [--json]",
 		help: `
 Prints the version, the commit it was built from, the Go version, and which catalogs and storage schemes are linked in.
+`,
+		examples: `
+floe version
+floe version --json
 `,
 		run: runVersion,
 	}
@@ -56,6 +62,13 @@ func runVersion(c *cli, cmd *command, args []string) error {
 	_, err = fmt.Fprintf(c.stdout, "floe %s\ncommit: %s\ngo: %s %s\ncatalogs: %s\nschemes: %s\n",
 		v.Version, commit, v.Go, v.Platform, strings.Join(v.Catalogs, ", "), strings.Join(v.Schemes, ", "))
 	return err
+}
+
+// newBuildInfo is the metric that tells which floe this is.
+func newBuildInfo() prometheus.Collector {
+	v := buildVersion()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "floe", Name: "build_info", Help: "Always 1; its labels say what was built.",
+		ConstLabels: prometheus.Labels{"version": v.Version, "commit": v.Commit, "go": v.Go}}, func() float64 { return 1 })
 }
 
 func buildVersion() versionInfo {

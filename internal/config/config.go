@@ -10,18 +10,28 @@ import (
 
 // Config is a whole configuration with its defaults filled in.
 type Config struct {
-	// Name is the topology's identity in the table. Required.
-	Name      string    `yaml:"name"`
-	Source    Source    `yaml:"source"`
-	Record    Record    `yaml:"record"`
-	Catalog   Catalog   `yaml:"catalog"`
-	Table     Table     `yaml:"table"`
-	Writer    Writer    `yaml:"writer"`
+	// Name is the topology's identity in the table: 1 to 128 letters, digits, dots, dashes and underscores. Required.
+	Name string `yaml:"name" required:"true"`
+	// Source is what records come from. Required.
+	Source Source `yaml:"source" required:"true"`
+	// Record says how a record becomes a row.
+	Record Record `yaml:"record"`
+	// Catalog has the catalog's own keys, verbatim: type, uri, warehouse and so on. Required.
+	Catalog Catalog `yaml:"catalog" required:"true"`
+	// Table is the table that is written to. Required.
+	Table Table `yaml:"table" required:"true"`
+	// Rejects says where records go that can't become rows, and when there are too many.
+	Rejects Rejects `yaml:"rejects"`
+	// Writer is the writers' part.
+	Writer Writer `yaml:"writer"`
+	// Committer is the committer's part.
 	Committer Committer `yaml:"committer"`
-	HTTP      HTTP      `yaml:"http"`
+	// HTTP is the server for the page, metrics, health and status.
+	HTTP HTTP `yaml:"http"`
 	// Memory bounds the process. Default 256MiB.
 	Memory Size `yaml:"memory"`
-	Log    Log  `yaml:"log"`
+	// Log is how the log is written.
+	Log Log `yaml:"log"`
 	// StartupTimeout is how long a catalog or a broker that is away is waited for at the start. Default 60s.
 	StartupTimeout time.Duration `yaml:"startup_timeout"`
 	// ShutdownTimeout is how long the open batches may take to be sealed and committed at the end. Default 30s.
@@ -34,13 +44,14 @@ type Config struct {
 
 // Source is what records come from. Kafka is the only one.
 type Source struct {
-	Kafka *Kafka `yaml:"kafka"`
+	// Kafka is the cluster that is read, and what of it. Required.
+	Kafka *Kafka `yaml:"kafka" required:"true"`
 }
 
 // Kafka is source.kafka.
 type Kafka struct {
 	// Brokers are host:port, at least one.
-	Brokers []string `yaml:"brokers"`
+	Brokers []string `yaml:"brokers" required:"true"`
 	// Topics or TopicPattern say what is read. The pattern is a regular expression; write ^ and $ where it is to match the
 	// whole name.
 	Topics       []string `yaml:"topics"`
@@ -50,15 +61,17 @@ type Kafka struct {
 	// Start is where topics start that the table has no position for. Default earliest.
 	Start Start `yaml:"start"`
 	// Isolation is read_committed (default) or read_uncommitted.
-	Isolation string `yaml:"isolation"`
-	SASL      *SASL  `yaml:"sasl"`
+	Isolation string `yaml:"isolation" oneof:"read_committed read_uncommitted"`
+	// SASL is who floe is to the brokers. Default nobody.
+	SASL *SASL `yaml:"sasl"`
 	// TLS is used where the key is present, also with nothing in it.
 	TLS *TLS `yaml:"tls"`
 	// Rack lets a broker of the same rack answer fetches.
 	Rack string `yaml:"rack"`
 	// ClientID is told to the broker. Default floe.
 	ClientID string `yaml:"client_id"`
-	Fetch    Fetch  `yaml:"fetch"`
+	// Fetch is how much the brokers are asked for at a time.
+	Fetch Fetch `yaml:"fetch"`
 	// DialTimeout and RequestTimeout bound connecting and each request. Defaults 10s and 30s.
 	DialTimeout    time.Duration `yaml:"dial_timeout"`
 	RequestTimeout time.Duration `yaml:"request_timeout"`
@@ -68,14 +81,6 @@ type Kafka struct {
 	RebalanceTimeout  time.Duration `yaml:"rebalance_timeout"`
 	// MetadataInterval is how often new partitions and topics are looked for. Default 30s.
 	MetadataInterval time.Duration `yaml:"metadata_interval"`
-}
-
-// SASL is source.kafka.sasl.
-type SASL struct {
-	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
-	Mechanism string `yaml:"mechanism"`
-	Username  string `yaml:"username"`
-	Password  Secret `yaml:"password"`
 }
 
 // TLS is source.kafka.tls and record.registry.tls. Relative paths start at the configuration's folder.
@@ -113,30 +118,14 @@ type Catalog struct {
 // Table is the table that is written to.
 type Table struct {
 	// Name is namespace.table, with as many levels of namespace as the catalog has.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" required:"true"`
 	// Create makes the table where it does not exist. Nil: it must exist.
 	Create *Create `yaml:"create"`
-	// Evolve must be empty.
-	Evolve []string `yaml:"evolve"`
-}
-
-// Create is table.create.
-type Create struct {
-	// Schema are the columns, in order.
-	Schema []Column `yaml:"schema"`
-	// PartitionBy are column names and transforms of them: region, day(event_time), bucket(16, id).
-	PartitionBy []string `yaml:"partition_by"`
-	// Properties are the table's, verbatim.
-	Properties map[string]string `yaml:"properties"`
-}
-
-// Column is one column of table.create.schema.
-type Column struct {
-	Name string `yaml:"name"`
-	// Type in Iceberg's words: long, string, timestamptz, decimal(10,2), list<string>, struct<a: int, b: string>.
-	Type     string `yaml:"type"`
-	Required bool   `yaml:"required"`
-	Doc      string `yaml:"doc"`
+	// Evolve are the changes of the schema that records may ask for: add, widen, optional. Default none.
+	Evolve []string `yaml:"evolve" oneof:"add widen optional"`
+	// EvolveMaxColumns is how many columns the table may have for a record to add one, those inside of others counted.
+	// Default 1000.
+	EvolveMaxColumns int `yaml:"evolve_max_columns"`
 }
 
 // Writer is the writers' part.
@@ -145,7 +134,8 @@ type Writer struct {
 	Tasks int `yaml:"tasks"`
 	// GroupBy are columns: fields grouping. Default: by source partition.
 	GroupBy []string `yaml:"group_by"`
-	Seal    Seal     `yaml:"seal"`
+	// Seal says when a batch is closed: on the first threshold that is crossed.
+	Seal Seal `yaml:"seal"`
 	// MaxOpenFiles caps the Iceberg partitions open at once in one writer. Default 256.
 	MaxOpenFiles int `yaml:"max_open_files"`
 }
@@ -178,6 +168,8 @@ type Committer struct {
 type HTTP struct {
 	// Listen is host:port. Default 127.0.0.1:9464. Empty or off: no server.
 	Listen string `yaml:"listen"`
+	// Pprof adds Go's profiles at /debug/pprof, for whoever can reach Listen. Default false.
+	Pprof bool `yaml:"pprof"`
 }
 
 // Off says that no server is wanted.
@@ -186,9 +178,9 @@ func (h HTTP) Off() bool { return h.Listen == "" || h.Listen == "off" }
 // Log is how the log is written.
 type Log struct {
 	// Level is debug, info (default), warn or error.
-	Level string `yaml:"level"`
+	Level string `yaml:"level" oneof:"debug info warn error"`
 	// Format is text (default) or json.
-	Format string `yaml:"format"`
+	Format string `yaml:"format" oneof:"text json"`
 }
 
 // Load reads the configuration at path. A configuration that is wrong is Errors; a file that can't be read is an
@@ -242,7 +234,9 @@ func redact(text string, secrets []string) string {
 
 func defaults() *Config {
 	return &Config{
-		Record:          Record{Format: "json", Envelope: "none", OnBadRecord: "stop"},
+		Record:          Record{Format: "json", Case: "exact", Envelope: "none", Debezium: defaultDebezium(), OnBadRecord: "reject", Tombstones: "filter"},
+		Table:           Table{EvolveMaxColumns: 1000},
+		Rejects:         Rejects{Stop: RejectsStop{Share: 0.5, Of: 1000, Per: time.Minute}},
 		Writer:          Writer{Tasks: 2, MaxOpenFiles: 256, Seal: Seal{Interval: 30 * time.Second}},
 		Committer:       Committer{Interval: 5 * time.Second, MaxDataFiles: 1000, Branch: "main"},
 		HTTP:            HTTP{Listen: "127.0.0.1:9464"},
@@ -270,6 +264,9 @@ func defaultKafka() *Kafka {
 // finish fills in what depends on other values, and makes paths absolute where they are relative to the file.
 func (c *Config) finish() {
 	c.Record.finish(c)
+	c.finishUnknown()
+	c.finishCreate()
+	c.Rejects.finish(c)
 	k := c.Source.Kafka
 	if k == nil {
 		return
@@ -278,6 +275,9 @@ func (c *Config) finish() {
 		k.Group = "floe-" + c.Name
 	}
 	c.absoluteTLS(k.TLS)
+	if k.SASL != nil {
+		c.absolute(&k.SASL.TokenFile)
+	}
 	if s := &c.Writer.Seal; s.Records == 0 && s.Bytes == 0 {
 		s.Bytes = 128 << 20
 	}

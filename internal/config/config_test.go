@@ -41,8 +41,8 @@ func TestSmallestConfigurationHasEveryDefault(t *testing.T) {
 	k := cfg.Source.Kafka
 	got := fmt.Sprintln(k.Group, k.Start, k.Isolation, k.ClientID, k.Fetch.MaxBytes, k.DialTimeout,
 		cfg.Record, cfg.Writer, cfg.Committer, cfg.HTTP, cfg.Memory, cfg.Log, cfg.StartupTimeout, cfg.ShutdownTimeout)
-	want := "floe-orders earliest read_committed floe 16MiB 10s {json <nil> { } none stop} {2 [] {0 128MiB 30s} 256} {5s 1000  main false} " +
-		"{127.0.0.1:9464} 256MiB {info text} 1m0s 30s\n"
+	want := "floe-orders earliest read_committed floe 16MiB 10s {json <nil> { } { } {[] false   } {} <nil> {      } map[] map[] filter exact [] [] []  none {_op  map[] map[] false [] bad __debezium_unavailable_value} reject [] ignore } {2 [] {0 128MiB 30s} 256} {5s 1000  main false} " +
+		"{127.0.0.1:9464 false} 256MiB {info text} 1m0s 30s\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -78,13 +78,15 @@ func TestEveryKeyIsRead(t *testing.T) {
 		{"catalog verbatim", cfg.Catalog.Properties["rest.sigv4-enabled"], "true"},
 		{"catalog number verbatim", cfg.Catalog.Properties["n"], "0017"},
 		{"catalog secret", cfg.Catalog.Properties["token"], "Bearer t0ken-value$"},
+		{"unknown fields", cfg.Record.Unknown + " " + cfg.Record.UnknownColumn, "keep rest"},
+		{"evolution", fmt.Sprint(cfg.Table.Evolve, cfg.Table.EvolveMaxColumns), "[widen optional] 50"},
 		{"column", cfg.Table.Create.Schema[0], Column{Name: "id", Type: "long", Required: true, Doc: "key"}},
 		{"partition_by", strings.Join(cfg.Table.Create.PartitionBy, " "), "region day(event_time)"},
 		{"property", cfg.Table.Create.Properties["write.target-file-size-bytes"], "1048576"},
 		{"tasks from a variable", cfg.Writer.Tasks, 3},
 		{"seal", cfg.Writer.Seal, Seal{Records: 10, Interval: time.Second}},
 		{"committer", cfg.Committer, Committer{Interval: time.Second, MaxDataFiles: 5, WALNamespace: "blue", Branch: "audit", ExpireSnapshots: true}},
-		{"http off", cfg.HTTP.Off(), true},
+		{"http off", cfg.HTTP.Off() && cfg.HTTP.Pprof, true},
 		{"memory", cfg.Memory, Size(1 << 30)},
 		{"log", cfg.Log, Log{Level: "debug", Format: "json"}},
 	}

@@ -150,15 +150,19 @@ func (d *decoder) enter(n *yaml.Node, path string, depth int) (*yaml.Node, bool)
 
 // pointer makes the value, with its defaults, and decodes into it.
 func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string, depth int) {
-	switch v.Type() {
-	case reflect.TypeFor[*Kafka]():
-		v.Set(reflect.ValueOf(defaultKafka()))
-	case reflect.TypeFor[*Registry]():
-		v.Set(reflect.ValueOf(defaultRegistry()))
-	default:
-		v.Set(reflect.New(v.Type().Elem()))
-	}
+	v.Set(pointee(v.Type()))
 	d.value(n, v.Elem(), path, depth)
+}
+
+// pointee is what a key of the pointer's type starts from when it is written.
+func pointee(t reflect.Type) reflect.Value {
+	switch t {
+	case reflect.TypeFor[*Kafka]():
+		return reflect.ValueOf(defaultKafka())
+	case reflect.TypeFor[*Registry]():
+		return reflect.ValueOf(defaultRegistry())
+	}
+	return reflect.New(t.Elem())
 }
 
 // mapping decodes a mapping into a struct; only the struct's keys are known.
@@ -215,10 +219,6 @@ func (d *decoder) pairs(n *yaml.Node, path string, each func(key string, kn, vn 
 
 func (d *decoder) unknown(kn *yaml.Node, path, key string, known []string) {
 	at := join(path, key)
-	if why, ok := later[at]; ok {
-		d.fail(kn.Line, at, "%s", why)
-		return
-	}
 	if near := nearest(key, known); near != "" {
 		d.fail(kn.Line, at, "unknown key; did you mean %q?", near)
 		return
@@ -332,7 +332,8 @@ func homes() map[string]string {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		// Most keys of record.key are those of record too, which are meant more often.
+		if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[Key]() {
 			return
 		}
 		for i := range t.NumField() {

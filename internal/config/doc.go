@@ -10,6 +10,4 @@
 // (without its last newline; a relative path starts at the folder of the configuration), and $$ is a dollar sign.
 // Values that came in this way never appear in an error of this package. Those of type Secret, and the catalog's, never
 // appear in the output of fmt or in JSON either, and Config.Redact removes them from texts that come from elsewhere.
-//
-// Keys that a later release will have are refused with a sentence of their own.
 package config

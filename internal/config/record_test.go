@@ -47,3 +47,24 @@ func TestEveryKeyOfAvroIsRead(t *testing.T) {
 		}
 	}
 }
+
+func TestJSONMayHaveARegistry(t *testing.T) {
+	cfg, err := Parse("floe.yaml", []byte(smallest+"record: {format: json, registry: {url: \"http://r\"}}\n"), env())
+	if err != nil || cfg.Record.Registry.URL != "http://r" || cfg.Record.Registry.Timeout != 10*time.Second {
+		t.Errorf("got %+v %v", cfg, err)
+	}
+}
+
+func TestEveryKeyOfProtobufIsRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "orders.binpb"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Parse(filepath.Join(dir, "floe.yaml"), []byte(smallest+"record: {format: protobuf, protobuf: {descriptor_file: orders.binpb, message: shop.Order}}\n"), env())
+	if err != nil || cfg.Record.Protobuf != (Protobuf{filepath.Join(dir, "orders.binpb"), "shop.Order"}) {
+		t.Errorf("got %+v %v", cfg, err)
+	}
+	if cfg, err = Parse("floe.yaml", []byte(smallest+"record: {format: protobuf, registry: {url: \"http://r\"}}\n"), env()); err != nil || cfg.Record.Registry.URL != "http://r" {
+		t.Errorf("got %+v %v", cfg, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ func (c *Config) validate() Errors {
 	}
 	v.kafka()
 	v.record()
+	v.rejects()
 	v.catalogAndTable()
 	v.writerAndCommitter()
 	v.process()
@@ -60,22 +62,12 @@ func (v *validator) check(ok bool, key, format string, args ...any) {
 	}
 }
 
-// oneOf checks a word.
-func (v *validator) oneOf(key, value string, words ...string) {
-	for _, w := range words {
-		if value == w {
-			return
-		}
+// oneOf checks a word: those of the key are in its field's tag.
+func (v *validator) oneOf(key, value string) {
+	words := wordsOf(key)
+	if !slices.Contains(words, value) {
+		v.fail(key, "%q is not known; write %s", value, either(words))
 	}
-	if why, ok := laterValues[key][value]; ok {
-		v.fail(key, "%q: %s", value, why)
-		return
-	}
-	if len(words) == 1 {
-		v.fail(key, "%q is not known; the only value is %s", value, words[0])
-		return
-	}
-	v.fail(key, "%q is not known; write %s or %s", value, strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }
 
 func (v *validator) kafka() {
@@ -90,7 +82,7 @@ func (v *validator) kafka() {
 	}
 	v.topics(k)
 	v.check(k.Group != "", "source.kafka.group", "is empty; write a name or remove the key")
-	v.oneOf("source.kafka.isolation", k.Isolation, "read_committed", "read_uncommitted")
+	v.oneOf("source.kafka.isolation", k.Isolation)
 	v.security(k)
 	f := k.Fetch
 	v.size("source.kafka.fetch.min_bytes", f.MinBytes, 1)
@@ -148,14 +140,8 @@ func (v *validator) topics(k *Kafka) {
 }
 
 func (v *validator) security(k *Kafka) {
-	if s := k.SASL; s != nil {
-		if s.Mechanism == "" {
-			v.fail("source.kafka.sasl.mechanism", "is missing; write PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
-		} else {
-			v.oneOf("source.kafka.sasl.mechanism", s.Mechanism, "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-		}
-		v.check(s.Username != "", "source.kafka.sasl.username", "is missing; write the user's name")
-		v.check(s.Password != "", "source.kafka.sasl.password", `is missing or empty; write "${KAFKA_PASSWORD}" and set the variable`)
+	if k.SASL != nil {
+		v.sasl(k.SASL)
 	}
 	if k.TLS != nil {
 		v.tls("source.kafka.tls", k.TLS)
@@ -201,24 +187,12 @@ func (v *validator) catalogAndTable() {
 			}
 		}
 	}
-	for _, e := range t.Evolve {
-		v.fail("table.evolve", "%q: this release does not change the table's schema; change it with another engine, floe takes it up, and write [] or remove the key", e)
-	}
-	if c := t.Create; c != nil {
-		v.create(c)
-	}
-}
-
-func (v *validator) create(c *Create) {
-	v.check(len(c.Schema) > 0, "table.create.schema",
-		"is missing; write the columns, such as [{name: id, type: long, required: true}]")
-	seen := map[string]bool{}
-	for i, col := range c.Schema {
-		key := fmt.Sprintf("table.create.schema[%d]", i)
-		v.check(col.Name != "", key, "the column has no name; write {name: id, type: long}")
-		v.check(col.Type != "", key, "the column %q has no type; write {name: %s, type: string}", col.Name, col.Name)
-		v.check(!seen[col.Name], key, "the column %q is there twice; remove one", col.Name)
-		seen[col.Name] = true
+	v.evolve()
+	switch reg := v.c.Record.Registry; {
+	case t.Create != nil:
+		v.create(t.Create)
+	case reg != nil:
+		v.check(reg.Subject == "", "record.registry.subject", "belongs to table.create.from: registry; write that, or remove the key")
 	}
 }
 
@@ -246,8 +220,8 @@ func (v *validator) process() {
 		v.hostPort("http.listen", c.HTTP.Listen, "127.0.0.1:9464")
 	}
 	v.check(c.Memory >= minMemory, "memory", "%s is too little; write at least %s", c.Memory, Size(minMemory))
-	v.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	v.oneOf("log.format", c.Log.Format, "text", "json")
+	v.oneOf("log.level", c.Log.Level)
+	v.oneOf("log.format", c.Log.Format)
 	v.check(c.ShutdownTimeout > 0, "shutdown_timeout", "is 0; write how long the last commit may take, such as 30s")
 	v.check(c.StartupTimeout > 0, "startup_timeout", "is 0; write how long to wait for the catalog and the brokers, such as 60s")
 }

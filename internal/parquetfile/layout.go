@@ -57,6 +57,9 @@ func NewLayout(rows *mapper.Schema, file *schema.Schema) (*Layout, error) {
 func (l *Layout) find(fields []mapper.Field, above []step) {
 	for i := range fields {
 		f := &fields[i]
+		if f.Type.Kind == mapper.Unknown {
+			continue // in no file
+		}
 		s := step{at: i, optional: !f.Required, repeated: f.Type.Kind == mapper.List || f.Type.Kind == mapper.Map}
 		steps := append(above[:len(above):len(above)], s)
 		if len(f.Type.Fields) > 0 {
