@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/stormfloe/floe/internal/bench"
+	"github.com/stormfloe/floe/internal/child"
 	"github.com/stormfloe/floe/internal/config"
 	"github.com/stormfloe/floe/internal/target"
 )
@@ -139,7 +140,7 @@ func (c *call) watch(ctx context.Context, cmd *exec.Cmd, s *steadyRun) (samples 
 		case <-end.C:
 		case <-tick.C:
 			var now, most int64
-			if now, most, err = rss(cmd.Process.Pid); err == nil {
+			if now, most, err = child.RSS(cmd.Process.Pid); err == nil {
 				// The kernel's two counters lag behind each other by some pages.
 				samples, peak = append(samples, float64(now)), max(peak, now, most)
 				if time.Since(said) > 10*time.Second {

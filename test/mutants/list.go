@@ -9,12 +9,21 @@ const (
 	settle = "committer/settle.go"
 	place  = "topology/place.go"
 	write  = "topology/worker_write.go"
+	finish = "committer/finish.go"
+	outbox = "committer/rejects.go"
+	shelf  = "internal/protocol/rejects.go"
+	asks   = "committer/questions.go"
 )
 
 // committerTests, topologyTests and harnessTests are where tests of the running code lie.
 func committerTests(run string) suite { return suite{"./committer", run} }
 func topologyTests(run string) suite  { return suite{"./topology", run} }
 func harnessTests(run string) suite   { return suite{"./internal/harness", run} }
+
+// rejectsModel is the exploration of rejects and their outbox.
+func rejectsModel(world string) suite {
+	return suite{modelPkg, subtest("TestEveryStateKeepsEachRejectOnce", world)}
+}
 
 var mutants = []mutant{
 	{
@@ -190,5 +199,98 @@ var mutants = []mutant{
 		name:  "after a re-read later batches of that writer are judged alone",
 		edits: []edit{{judge, "if forgotten[b.Owner] || fates[i]", "if fates[i]"}},
 		tests: []suite{committerTests("TestAfterARereadEverythingOfThatLifeIsForgotten")},
+	},
+	// Rejects and their outbox.
+	{
+		name: "a reject is appended before its main commit", spec: "LEAD",
+		edits: []edit{{group, "\ttbl, a, err := c.apply(ctx, v, ch)\n", "\tif b, ok := pack(ch.id, v.hist.Last+1, c.cfg.Now(), ch.rejects); ok {\n" +
+			"\t\tif s, err := c.lookShelf(ctx); err == nil {\n\t\t\t_ = c.putOnShelf(ctx, v, s, []boxed{b})\n\t\t}\n\t}\n\ttbl, a, err := c.apply(ctx, v, ch)\n"}},
+		tests: []suite{committerTests("TestARejectNeverLeadsItsCommit")},
+	},
+	{
+		name: "nobody looks whether a reject is there", spec: "NO_LOOK",
+		edits: []edit{{finish, "\t\theld, err := c.holds(ctx, s, v.uuid, b)\n", "\t\theld, err := protocol.NotThere, error(nil)\n"}},
+		tests: []suite{committerTests("TestAnAppendWhoseAnswerWasLostIsNotMadeTwice"), committerTests("TestRejectsAndTheirOutboxWhateverOthersDo")},
+	},
+	{
+		name: "the append of a reject is not pinned", spec: "APPEND_BLIND",
+		edits: []edit{{finish, "\tif err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {\n\t\treturn nil, err\n\t}\n", ""}},
+		tests: []suite{committerTests("TestTwoFinishersAppendARejectOnce")},
+	},
+	{
+		name: "the outbox is emptied once a request was sent", spec: "TAKE_OFF_UNSEEN",
+		edits: []edit{{finish, "\ttbl, err := tx.Commit(ctx)\n\tif err == nil && !showsOnShelf",
+			"\tfor _, b := range entries {\n\t\tc.sawThere(b)\n\t}\n\ttbl, err := tx.Commit(ctx)\n\tif err == nil && !showsOnShelf"}},
+		tests: []suite{committerTests("TestTheOutboxKeepsWhatWasNotSeen"), committerTests("TestRejectsAndTheirOutboxWhateverOthersDo")},
+	},
+	{
+		name: "a commit forgets the outbox of its base", spec: "NO_CARRY",
+		edits: []edit{{try, "\tbox := c.keptOutbox(v)\n", "\tvar box []boxed\n"}},
+		tests: []suite{committerTests("TestEveryCommitCarriesTheOutbox"), committerTests("TestRejectsAndTheirOutboxWhateverOthersDo")},
+	},
+	{
+		name: "a search that ends at an expired snapshot is a no", spec: "EXPIRED_IS_NOT_THERE",
+		edits: []edit{{shelf, "\t\t\tif h.LogRead {\n\t\t\t\treturn Unclear, 0\n", "\t\t\tif h.LogRead {\n\t\t\t\treturn NotThere, 0\n"}},
+		tests: []suite{committerTests("TestASearchThatEndsAtAnExpiredSnapshotIsNoNo"), rejectsModel("a person answers where nothing tells")},
+	},
+	{
+		name:  "a listing says that it is complete when it is not",
+		edits: []edit{{shelf, "\treturn max(since, out[most].Sequence+1), out[:most]\n", "\treturn since, out[:most]\n"}},
+		tests: []suite{committerTests("TestShelfBytesAndBounds"), rejectsModel("the main branch is set back and forth")},
+	},
+	{
+		name:  "a full outbox takes more",
+		edits: []edit{{outbox, "\t\tcase tried:\n\t\t\treturn errOutboxFull\n\t\t}\n", "\t\tcase tried:\n\t\t\treturn nil\n\t\t}\n\t\tif c.pending != nil || tried || n == 0 {\n\t\t\treturn nil\n\t\t}\n"}},
+		tests: []suite{committerTests("TestAFullOutboxHoldsTheStream")},
+	},
+	{
+		name:  "positions in doubt take the outbox with them",
+		edits: []edit{{"committer/positions_value.go", "unclearEntry(v.topologies[n])", "unclearEntry(nil)"}},
+		tests: []suite{committerTests("TestDoubtLeavesTheOutbox")},
+	},
+	{
+		name:  "files of rejects are not looked at before a commit",
+		edits: []edit{{outbox, "\tif len(rejects) == 0 {\n\t\treturn gone, nil", "\tif len(rejects) >= 0 {\n\t\treturn gone, nil"}},
+		tests: []suite{committerTests("TestARejectsFileThatIsLostBeforeTheCommitIsReadAgain")},
+	},
+	{
+		name:  "files of rejects that an outbox names are deleted",
+		edits: []edit{{outbox, "\t\tif namedInOutbox(v.tbl.Metadata(), f.FilePath()) {", "\t\tif namedInOutbox(v.tbl.Metadata(), f.FilePath()) && f.Count() < 0 {"}},
+		tests: []suite{committerTests("TestRejectsOfAnAbandonedBatchAreDeletedByProof")},
+	},
+	{
+		name:  "a replay does not look at the outbox",
+		edits: []edit{{shelf, "\tif len(boxed) > 0 {\n\t\treturn false\n\t}\n", ""}},
+		tests: []suite{committerTests("TestOfTwoReplaysOfAFileOneIsCommitted")},
+	},
+	{
+		name:  "a replay does not look whether its files are live",
+		edits: []edit{{shelf, "\t\tif !live(p) {\n", "\t\tif p == \"\" {\n"}},
+		tests: []suite{committerTests("TestOfTwoReplaysOfAFileOneIsCommitted")},
+	},
+	{
+		name:  "a replay appends where a file was rewritten",
+		edits: []edit{{"committer/replay.go", "\t\tif there[path] == nil {\n\t\t\treturn nil, fmt.Errorf(", "\t\tif there[path] == nil && there != nil {\n\t\t\tcontinue\n\t\t}\n\t\tif there == nil {\n\t\t\treturn nil, fmt.Errorf("}},
+		tests: []suite{committerTests("TestAReplayWhoseFileWasRewrittenMeanwhileWaits")},
+	},
+	{
+		name:  "rejects of another table are appended as they are",
+		edits: []edit{{finish, "\t\tcase b.Table != s.tbl.Metadata().TableUUID():\n", "\t\tcase b.Table == uuid.Nil:\n"}},
+		tests: []suite{committerTests("TestRejectsForATableThatIsGoneAreAskedAbout")},
+	},
+	{
+		name:  "an answer speaks for what the outbox shows",
+		edits: []edit{{asks, "\t\tsince = v.hist.Last + 1 //", "\t\tsince = entries[len(entries)-1].Seq + 1 //"}},
+		tests: []suite{committerTests("TestAnAnswerKeepsInDoubtWhatIsNotListed")},
+	},
+	{
+		name:  "an answer for another table stays in the outbox",
+		edits: []edit{{asks, "\treturn c.takeOff(ctx)\n", "\treturn nil\n"}},
+		tests: []suite{committerTests("TestRejectsForATableThatIsGoneAreCopiedOnce")},
+	},
+	{
+		name:  "what a replay has replaced is copied beside it",
+		edits: []edit{{asks, "\t\t\tif replaced[f.Path] {\n", "\t\t\tif replaced[f.Path] && f.Rows < 0 {\n"}},
+		tests: []suite{committerTests("TestAReplayForATableThatIsGoneIsCopiedWithoutWhatItReplaced")},
 	},
 }

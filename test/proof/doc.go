@@ -4,6 +4,7 @@
 //
 //	go run ./test/proof soak                    nothing but Go: an in-process broker, an SQLite catalog, a local warehouse
 //	go run ./test/proof soak --brokers HOST:PORT --catalog type=rest --catalog uri=http://HOST:PORT --kills 1000
+//	go run -tags cloud ./test/proof faults      on Kafka, REST catalog and S3, which it starts and breaks, one fault a minute
 //	go run ./test/proof produce ...             the records alone, into a topic
 //	go run ./test/proof check ... CONFIG        the checker alone, on the table of a configuration of floe run
 //	go run ./test/proof proxy ...               a proxy that loses a catalog's answers
@@ -19,6 +20,10 @@
 // SIGSTOP, and SIGCONT when the group has long given the partitions away: a zombie. What ended is started again. Every few
 // kills the table is checked while everything runs. At the end of a round floe catches up, and the table with all its
 // history is checked against everything that was produced.
+//
+// A fault run is one such round on real services, with longer intervals: in each turn floe is killed or stopped, the broker or the
+// catalog is killed and started again, the store is away, hangs, is slow, or answers get lost. Each turn waits until both
+// replicas have committed again. The replica that is never killed shows whether memory stays flat.
 //
 // A process that ends though nobody ended it, one that gives another exit code than it should, and a time without a commit are
 // findings, too. The seed is printed: it repeats the order of the faults, not the scheduling of the operating system.

@@ -24,10 +24,11 @@ type Figures struct {
 	Missed int          `json:"missed"`
 	// Starts of processes.
 	Starts int `json:"starts"`
-	// Transactions and Records were produced, Aborted and Tombstones among them; Rows were to come of them.
+	// Transactions and Records were produced, aborted ones and tombstones among them; Rows and Rejects were to come of them.
 	Transactions int64 `json:"transactions"`
 	Records      int64 `json:"records"`
 	Rows         int64 `json:"rows"`
+	Rejects      int64 `json:"rejects"`
 	// Snapshots retained at the end of the rounds, Commits those among them that floe made, Files the data files at the heads.
 	Snapshots int   `json:"snapshots"`
 	Commits   int   `json:"commits"`
@@ -38,6 +39,8 @@ type Figures struct {
 	Foreign map[string]int `json:"foreign"`
 	// Proxied is what the proxy did to the catalog's answers.
 	Proxied map[string]int64 `json:"proxied,omitempty"`
+	// Turns are those of a fault run.
+	Turns []Turn `json:"turns,omitempty"`
 	// Checks of a table, and what they found by kind; 0 of each is the aim.
 	Checks int            `json:"checks"`
 	Found  map[string]int `json:"found"`
@@ -96,7 +99,7 @@ func (c *counters) now() Figures {
 	defer c.mu.Unlock()
 	f := c.mu.f
 	f.Faults, f.Signs, f.Events, f.Found = maps.Clone(f.Faults), maps.Clone(f.Signs), maps.Clone(f.Events), maps.Clone(f.Found)
-	f.Foreign, f.Findings = maps.Clone(f.Foreign), slices.Clone(f.Findings)
+	f.Foreign, f.Findings, f.Turns = maps.Clone(f.Foreign), slices.Clone(f.Findings), slices.Clone(f.Turns)
 	return f
 }
 
@@ -145,15 +148,20 @@ func (f Figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %d rounds, %s: %s; %d at both replicas at once; %d processes started\n", f.Seed, f.Rounds,
 		time.Duration(f.Seconds*float64(time.Second)).Round(time.Second), counts(f.Faults), f.Twin, f.Starts)
-	fmt.Fprintf(&b, "after the process had %s; %d times without a sign\n", counts(f.Signs), f.Missed)
-	fmt.Fprintf(&b, "%d records in %d transactions, %d rows to come of them; %d snapshots, %d by floe, with %d data files\n", f.Records,
-		f.Transactions, f.Rows, f.Snapshots, f.Commits, f.Files)
+	if len(f.Signs) > 0 || f.Missed > 0 {
+		fmt.Fprintf(&b, "after the process had %s; %d times without a sign\n", counts(f.Signs), f.Missed)
+	}
+	fmt.Fprintf(&b, "%d records in %d transactions, %d rows and %d rejects to come of them; %d snapshots, %d by floe, with %d data files\n", f.Records,
+		f.Transactions, f.Rows, f.Rejects, f.Snapshots, f.Commits, f.Files)
 	fmt.Fprintf(&b, "floe's log: %s\n", counts(f.Events))
 	if len(f.Foreign) > 0 {
 		fmt.Fprintf(&b, "another engine: %s\n", counts(f.Foreign))
 	}
 	if f.Proxied != nil {
 		fmt.Fprintf(&b, "proxy: %s\n", counts(f.Proxied))
+	}
+	for i, t := range f.Turns {
+		fmt.Fprintf(&b, "%3d %s\n", i+1, t)
 	}
 	fmt.Fprintf(&b, "longest time without a commit: %.1f s\n", f.Slowest)
 	fmt.Fprintf(&b, "%d checks: %s", f.Checks, counts(f.Found))

@@ -96,11 +96,12 @@ func (r *round) sum(tbl *table.Table, p Pattern, report *proof.Report) {
 	if s := tbl.CurrentSnapshot(); s != nil && s.Summary != nil {
 		files, _ = strconv.ParseInt(s.Summary.Properties["total-data-files"], 10, 64) // 0 where nobody has counted
 	}
-	rows := p.rows()
+	rows, rejects := p.count(proof.Row), p.count(proof.Rejected)
 	r.count.add(func(f *Figures) {
 		f.Transactions += p.Transactions
 		f.Records += p.Transactions * p.Records * int64(p.Partitions)
 		f.Rows += rows
+		f.Rejects += rejects
 		f.Snapshots += report.Snapshots
 		f.Commits += commits
 		f.Files += files

@@ -49,11 +49,14 @@ func configText(s setup) ([]byte, error) {
 		"writer":           writer,
 		"committer":        m{"interval": s.shape.Commit.String()},
 		"http":             m{"listen": "127.0.0.1:0"},
-		"memory":           "64MiB",
+		"memory":           fmt.Sprintf("%dMiB", memory>>20),
 		"startup_timeout":  "30s",
 		"shutdown_timeout": shutdownTimeout.String(),
 	}, "", "  ")
 }
+
+// memory is floe's bound.
+const memory = 64 << 20
 
 // shutdownTimeout is how long floe may take to end gracefully.
 const shutdownTimeout = 20 * time.Second

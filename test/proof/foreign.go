@@ -11,6 +11,7 @@ import (
 
 	"github.com/stormfloe/floe/internal/catalogs"
 	"github.com/stormfloe/floe/internal/config"
+	"github.com/stormfloe/floe/internal/target"
 )
 
 // keep is how many snapshots the foreign hand's expiry leaves, at least.
@@ -21,11 +22,14 @@ const keep = 2
 // it may; what it has done is counted.
 func (r *round) foreignHand(ctx context.Context, cfg *config.Config) {
 	for _, hand := range []struct {
-		what string
-		do   func(context.Context, *table.Table) (bool, error)
-	}{{"compactions", compact}, {"expiries", expire}} {
+		what, table string
+		do          func(context.Context, *table.Table) (bool, error)
+	}{
+		{"compactions", cfg.Table.Name, compact}, {"expiries", cfg.Table.Name, expire},
+		{"compactions of rejects", cfg.Rejects.Table, compact}, {"expiries of rejects", cfg.Rejects.Table, expire},
+	} {
 		what := hand.what
-		done, err := onTable(ctx, cfg, hand.do)
+		done, err := onTable(ctx, cfg, hand.table, hand.do)
 		if err != nil && ctx.Err() == nil {
 			r.c.logf("round %d: %s ended with an error: %v", r.n, what, firstLine(err))
 			what += " with an error"
@@ -37,13 +41,16 @@ func (r *round) foreignHand(ctx context.Context, cfg *config.Config) {
 }
 
 // onTable calls f with the table and an open catalog.
-func onTable(ctx context.Context, cfg *config.Config, f func(context.Context, *table.Table) (bool, error)) (done bool, err error) {
+func onTable(ctx context.Context, cfg *config.Config, name string, f func(context.Context, *table.Table) (bool, error)) (done bool, err error) {
 	cat, closeCatalog, err := catalogs.Open(ctx, "", cfg.Catalog.Properties)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, closeCatalog()) }()
-	tbl, err := cat.LoadTable(ctx, strings.Split(cfg.Table.Name, "."))
+	tbl, err := cat.LoadTable(ctx, strings.Split(name, "."))
+	if target.IsMissing(err) {
+		return false, nil // the table of rejects, of which there were none yet
+	}
 	if err != nil {
 		return false, err
 	}

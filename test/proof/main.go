@@ -28,6 +28,7 @@ Usage: proof COMMAND [flags] [arguments]
 
 Commands:
   soak     kills floe while it works, and checks the table; without flags it needs nothing but Go
+  faults   breaks floe, the broker, the catalog and the store in turn, real ones which it starts, and checks the table
   produce  produces records that can be computed, and writes down by which pattern
   check    compares the table of a configuration, and all its history, with a pattern
   proxy    stands in front of a REST catalog and loses its answers
@@ -50,7 +51,7 @@ func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	commands := map[string]func(context.Context, *call) error{
-		"soak": soakCommand, "produce": produceCommand, "check": checkCommand, "proxy": proxyCommand,
+		"soak": soakCommand, "faults": faultsCommand, "produce": produceCommand, "check": checkCommand, "proxy": proxyCommand,
 	}
 	c := &call{stdout: stdout, stderr: stderr}
 	if len(args) == 0 || commands[args[0]] == nil {
@@ -103,6 +104,7 @@ func patternFlags(fs *flag.FlagSet, p *Pattern) {
 	fs.Int64Var(&p.Records, "records", 25, "records of a transaction in each partition")
 	fs.Int64Var(&p.AbortEvery, "abort-every", 5, "how many transactions there are for an aborted one; 0 for none")
 	fs.Uint64Var(&p.TombstoneEvery, "tombstone-every", 20, "about how many records there are for one without a value; 0 for none")
+	fs.Uint64Var(&p.BadEvery, "bad-every", 100, "about how many records there are for one that can't become a row; 0 for none")
 	fs.Uint64Var(&p.Seed, "seed", 1, "of payloads, and in a soak of the faults")
 }
 

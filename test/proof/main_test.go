@@ -39,6 +39,8 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		"soak --catalog uri":      "KEY=VALUE",
 		"soak more":               `"more" is one argument too many`,
 		"soak --nope":             "-nope",
+		"faults --turn 5s":        "--turn",
+		"faults --for 40s":        "--for",
 		"produce --topic t":       "--brokers",
 		"check":                   "one configuration",
 		"check no-such-file.yaml": "no such file",
@@ -54,7 +56,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"soak", "produce", "check", "proxy"} {
+	for _, command := range []string{"soak", "faults", "produce", "check", "proxy"} {
 		if code, _, stderr := proofs(command, "--help"); code != 0 || !strings.Contains(stderr, "Flags:") {
 			t.Errorf("proof %s --help: exit code %d\n%s", command, code, stderr)
 		}

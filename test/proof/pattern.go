@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/stormfloe/floe/internal/proof"
 )
 
 // Pattern says what lies at each offset of a topic, so that nothing has to be written down while records are produced. In
@@ -23,6 +25,8 @@ type Pattern struct {
 	AbortEvery int64 `json:"abort_every"`
 	// TombstoneEvery is about how many records there are for one without a value; 0 for none.
 	TombstoneEvery uint64 `json:"tombstone_every"`
+	// BadEvery is about how many records there are for one that can't become a row; 0 for none.
+	BadEvery uint64 `json:"bad_every,omitempty"`
 	// Transactions that have ended.
 	Transactions int64 `json:"transactions"`
 }
@@ -63,10 +67,9 @@ func (p Pattern) End(partition int32) int64 {
 	return p.first(p.Transactions)
 }
 
-// Payload is what the row of a record holds. It is false for markers, for aborted records and for tombstones.
+// Payload is what the row of a record holds. It is false for markers, for aborted and bad records and for tombstones.
 func (p Pattern) Payload(partition int32, offset int64) (payload string, row bool) {
-	if offset < 0 || offset >= p.End(partition) || p.aborted(offset/p.block()) || offset%p.block() == p.Records ||
-		p.tombstone(partition, offset) {
+	if p.Outcome(partition, offset) != proof.Row {
 		return "", false
 	}
 	return p.payload(partition, offset), true
@@ -96,15 +99,19 @@ func (p Pattern) Value(partition int32, offset int64) []byte {
 	if p.tombstone(partition, offset) {
 		return nil
 	}
-	return fmt.Appendf(nil, `{"part":%d,"off":%d,"region":%q,"payload":%q}`, partition, offset, p.region(partition, offset),
+	good := fmt.Appendf(nil, `{"part":%d,"off":%d,"region":%q,"payload":%q}`, partition, offset, p.region(partition, offset),
 		p.payload(partition, offset))
+	if kind, bad := p.bad(partition, offset); bad {
+		return []byte(kind.value(string(good), offset))
+	}
+	return good
 }
 
-// rows is the number of rows that come of everything that has been produced.
-func (p Pattern) rows() (n int64) {
+// count is how many records of everything that has been produced have an outcome.
+func (p Pattern) count(what proof.Outcome) (n int64) {
 	for part := range p.Partitions {
 		for off := range p.End(part) {
-			if _, row := p.Payload(part, off); row {
+			if p.Outcome(part, off) == what {
 				n++
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stormfloe/floe/internal/proof"
 )
 
 func somePattern() Pattern {
@@ -39,8 +41,8 @@ func TestPatternKnowsEveryOffset(t *testing.T) {
 			}
 		}
 	}
-	if rows != p.rows() || rows == 0 || tombstones == 0 {
-		t.Errorf("%d rows, counted %d; %d tombstones", rows, p.rows(), tombstones)
+	if rows != p.count(proof.Row) || rows == 0 || tombstones == 0 {
+		t.Errorf("%d rows, counted %d; %d tombstones", rows, p.count(proof.Row), tombstones)
 	}
 }
 

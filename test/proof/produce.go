@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/stormfloe/floe/internal/proof"
 	"github.com/stormfloe/floe/internal/retry"
 )
 
@@ -21,10 +24,12 @@ type producer struct {
 	// pause is the time between two transactions.
 	pause time.Duration
 	ended atomic.Int64
+	// turn is held while a transaction is on its way: who holds it keeps the producer still.
+	turn sync.Mutex
 }
 
 // callTimeout bounds one call to the broker, a transaction among them.
-const callTimeout = 30 * time.Second
+const callTimeout = time.Minute
 
 // newProducer makes the topic and a producer for it.
 func newProducer(ctx context.Context, brokers []string, p Pattern, pause time.Duration) (*producer, error) {
@@ -49,7 +54,7 @@ func createTopic(ctx context.Context, client *kgo.Client, name string, partition
 	defer cancel()
 	req := kmsg.NewPtrCreateTopicsRequest()
 	t := kmsg.NewCreateTopicsRequestTopic()
-	t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, 1
+	t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, -1 // what the broker says
 	req.Topics = append(req.Topics, t)
 	resp, err := req.RequestWith(ctx, client)
 	if err == nil && len(resp.Topics) == 1 {
@@ -84,6 +89,8 @@ func (p *producer) run(ctx context.Context, stop <-chan struct{}, limit int64) e
 }
 
 func (p *producer) transaction(ctx context.Context, txn int64) error {
+	p.turn.Lock()
+	defer p.turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := p.client.BeginTransaction(); err != nil {
@@ -106,6 +113,55 @@ func (p *producer) transaction(ctx context.Context, txn int64) error {
 		}
 	}
 	return p.client.EndTransaction(ctx, kgo.TransactionEndTry(!p.pattern.aborted(txn)))
+}
+
+// settled waits until the markers of all transactions that have ended are in the log. A broker that is killed before loses them:
+// Kafka 4.4 takes partitions that have no leader yet after its start for deleted, and skips their markers.
+func (p *producer) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	want := p.pattern.first(p.ended.Load())
+	for {
+		have, err := p.stable(ctx)
+		if err == nil && have >= want {
+			return nil
+		}
+		if serr := retry.Sleep(ctx, 50*time.Millisecond); serr != nil {
+			return fmt.Errorf("wait for the markers: a partition is stable up to %d of %d: %w", have, want, errors.Join(serr, err))
+		}
+	}
+}
+
+// stable is the least last stable offset of the topic's partitions.
+func (p *producer) stable(ctx context.Context) (int64, error) {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID, req.IsolationLevel = -1, 1
+	topic := kmsg.NewListOffsetsRequestTopic()
+	topic.Topic = p.pattern.Topic
+	for part := range p.pattern.Partitions {
+		one := kmsg.NewListOffsetsRequestTopicPartition()
+		one.Partition, one.CurrentLeaderEpoch, one.Timestamp = part, -1, -1
+		topic.Partitions = append(topic.Partitions, one)
+	}
+	req.Topics = append(req.Topics, topic)
+	least, answers := int64(math.MaxInt64), 0
+	for _, shard := range p.client.RequestSharded(ctx, req) {
+		if shard.Err != nil {
+			return 0, shard.Err
+		}
+		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+			for _, one := range t.Partitions {
+				if err := kerr.ErrorForCode(one.ErrorCode); err != nil {
+					return 0, err
+				}
+				least, answers = min(least, one.Offset), answers+1
+			}
+		}
+	}
+	if answers != int(p.pattern.Partitions) {
+		return 0, fmt.Errorf("%d of %d partitions answered", answers, p.pattern.Partitions)
+	}
+	return least, nil
 }
 
 // produced is the pattern with what has ended by now.
@@ -149,6 +205,7 @@ func produceCommand(ctx context.Context, c *call) error {
 	err = prod.run(ctx, nil, limit)
 	done := prod.produced()
 	err = errors.Join(err, done.save(*out))
-	c.printf("%d transactions, %d rows to come of them; the pattern is in %s\n", done.Transactions, done.rows(), *out)
+	c.printf("%d transactions, %d rows and %d rejects to come of them; the pattern is in %s\n", done.Transactions, done.count(proof.Row),
+		done.count(proof.Rejected), *out)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/stormfloe/floe/internal/kafkatest"
+	"github.com/stormfloe/floe/internal/proof"
 )
 
 // TestTheTopicHoldsThePattern reads a topic with an independent client and compares it with the pattern.
@@ -17,7 +18,7 @@ func TestTheTopicHoldsThePattern(t *testing.T) {
 	k := kafkatest.Start(t, kafkatest.Options{})
 	path := filepath.Join(t.TempDir(), "truth.json")
 	args := []string{"produce", "--brokers", strings.Join(k.Addrs(), ","), "--topic", "t", "--partitions", "3", "--records", "7",
-		"--abort-every", "4", "--tombstone-every", "5", "--transactions", "12", "--truth", path}
+		"--abort-every", "4", "--tombstone-every", "5", "--bad-every", "6", "--transactions", "12", "--truth", path}
 	if code, _, stderr := proofs(args...); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
@@ -35,19 +36,21 @@ func TestTheTopicHoldsThePattern(t *testing.T) {
 			got[at{rec.Partition, rec.Offset}] = string(rec.Value)
 		}
 	}
-	rows := 0
+	records := 0
 	for part := range p.Partitions {
 		for off := range p.End(part) {
 			value, there := got[at{part, off}]
-			if _, row := p.Payload(part, off); row != there || row && value != string(p.Value(part, off)) {
-				t.Errorf("partition %d, offset %d holds %q; that it is a row: %v", part, off, value, row)
-			} else if row {
-				rows++
+			what := p.Outcome(part, off)
+			is := what == proof.Row || what == proof.Rejected
+			if is != there || is && value != string(p.Value(part, off)) {
+				t.Errorf("partition %d, offset %d holds %q; its outcome is to be %d", part, off, value, what)
+			} else if is {
+				records++
 			}
 		}
 	}
-	if rows != len(got) || int64(rows) != p.rows() {
-		t.Errorf("%d rows of the pattern, %d in the topic", rows, len(got))
+	if records != len(got) || int64(records) != p.count(proof.Row)+p.count(proof.Rejected) || p.count(proof.Rejected) == 0 {
+		t.Errorf("%d records of the pattern, %d in the topic", records, len(got))
 	}
 	if code, _, stderr := proofs(args...); code != 1 || !strings.Contains(stderr, "must be new") {
 		t.Errorf("into a topic that exists: exit code %d\n%s", code, stderr)

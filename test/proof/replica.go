@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stormfloe/floe/internal/child"
 )
 
 // process is one life of `floe run`. Its methods may be called from any goroutine.
@@ -46,7 +48,7 @@ func launch(start func(*exec.Cmd) error, path, floe string, args []string, event
 		return nil, err
 	}
 	cmd := exec.Command(floe, args...)
-	ties(cmd)
+	child.Tie(cmd)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		_ = log.Close()
@@ -177,6 +179,17 @@ func (p *process) shows(ctx context.Context, s Sign) bool {
 	defer p.mu.Unlock()
 	p.mu.committed = committed
 	return committed
+}
+
+// commits gives how many commits this life has made; 0 where it does not say.
+func (p *process) commits(ctx context.Context) int64 {
+	p.mu.Lock()
+	addr := p.mu.addr
+	p.mu.Unlock()
+	if addr == "" {
+		return 0
+	}
+	return commitsOf(ctx, addr)
 }
 
 // commitsOf asks a running floe how many commits it has made; 0 where it does not answer.

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stormfloe/floe/internal/child"
 )
 
 // asFloe makes this test binary behave as a process whose log is its arguments, and which ends when it is told to.
@@ -38,7 +40,7 @@ func lived(t *testing.T, lines ...string) (p *process, logged func() []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, stop := starter()
+	start, stop := child.Starter()
 	var mu sync.Mutex
 	var got []string
 	p, err = launch(start, filepath.Join(t.TempDir(), "log"), self, lines,

@@ -45,13 +45,18 @@ type round struct {
 var errFound = errors.New("something was found")
 
 // round runs one. It gives an error where the round could not be run; findings are counted.
-func (s *soak) round(ctx context.Context, n, kills int) (err error) {
+func (s *soak) round(ctx context.Context, n, kills int) error {
+	sch := newSchedule(s.o.seed, n, s.o.session)
+	return s.play(ctx, n, sch, sch.shape(), func(ctx context.Context, r *round) error { return r.strike(ctx, kills) })
+}
+
+// play is a round of any kind: strike does what is to be done while floe works and the producer produces.
+func (s *soak) play(ctx context.Context, n int, sch *schedule, shape Shape, strike func(context.Context, *round) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	r := &round{soak: s, n: n, name: fmt.Sprintf("soak-%d-%d", s.o.seed, n), fail: fail,
-		schedule: newSchedule(s.o.seed, n, s.o.session), progress: time.Now()}
+	r := &round{soak: s, n: n, name: fmt.Sprintf("soak-%d-%d", s.o.seed, n), fail: fail, schedule: sch, progress: time.Now()}
 	r.dir = filepath.Join(s.o.dir, fmt.Sprintf("round-%03d", n))
-	if err := r.begin(ctx); err != nil {
+	if err := r.begin(ctx, shape); err != nil {
 		return err
 	}
 	defer r.producer.close()
@@ -64,7 +69,7 @@ func (s *soak) round(ctx context.Context, n, kills int) (err error) {
 		produced <- err
 	}()
 	defer r.killAll()
-	err = r.strike(ctx, kills)
+	err = strike(ctx, r)
 	close(stop)
 	if perr := <-produced; err == nil {
 		err = perr
@@ -83,7 +88,7 @@ func (s *soak) round(ctx context.Context, n, kills int) (err error) {
 }
 
 // begin makes the topic and the configuration, and starts the replicas.
-func (r *round) begin(ctx context.Context) error {
+func (r *round) begin(ctx context.Context, shape Shape) error {
 	p := r.o.pattern
 	p.Topic, p.Seed = r.name, r.o.seed+uint64(r.n)
 	prod, err := newProducer(ctx, r.o.brokers, p, r.o.pause)
@@ -91,7 +96,6 @@ func (r *round) begin(ctx context.Context) error {
 		return err
 	}
 	r.producer = prod
-	shape := r.schedule.shape()
 	r.foreign = shape.Foreign
 	set := setup{name: r.name, topic: p.Topic, table: "soak." + strings.ReplaceAll(r.name, "-", "_"), brokers: r.o.brokers,
 		catalog: r.o.catalog, session: r.o.session, shape: shape}
@@ -294,10 +298,10 @@ func (r *round) watch(ctx context.Context) error {
 	}
 }
 
-// check compares the table with what was produced; it is loaded before produced is asked.
+// check compares the tables with what was produced; both are loaded before produced is asked.
 func (r *round) check(ctx context.Context, cfg *config.Config, produced func() Pattern, whole bool) error {
 	began := time.Now()
-	tbl, err := lookAt(ctx, cfg)
+	ts, err := lookAtBoth(ctx, cfg)
 	if err != nil && !whole && target.IsMissing(err) {
 		return nil // nobody has lived long enough to make it
 	}
@@ -309,7 +313,7 @@ func (r *round) check(ctx context.Context, cfg *config.Config, produced func() P
 	if whole {
 		o.Cache = nil // everything is read once more
 	}
-	report, err := checkTable(ctx, tbl, cfg, p, o)
+	report, err := checkTables(ctx, ts, cfg, p, o)
 	if err != nil {
 		return err
 	}
@@ -317,7 +321,7 @@ func (r *round) check(ctx context.Context, cfg *config.Config, produced func() P
 	r.progress = r.progress.Add(time.Since(began)) // no fault and no look in this time
 	r.count.add(func(f *Figures) { f.Checks++ })
 	if whole {
-		r.sum(tbl, p, report)
+		r.sum(ts.main, p, report)
 	}
 	if report.Err() == nil {
 		return nil

@@ -11,6 +11,9 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/stormfloe/floe/internal/child"
+	"github.com/stormfloe/floe/internal/services"
 )
 
 // replicas of floe in a round.
@@ -73,7 +76,10 @@ type soak struct {
 	direct map[string]string
 	// proxy is nil where there is none.
 	proxy *proxy
-	began time.Time
+	// services and valve are those of a fault run.
+	services *services.Services
+	valve    *valve
+	began    time.Time
 }
 
 // figures are those of now.
@@ -88,20 +94,25 @@ func (s *soak) figures() Figures {
 }
 
 // soakCommand is `proof soak`.
-func soakCommand(ctx context.Context, c *call) (err error) {
+func soakCommand(ctx context.Context, c *call) error {
 	o, err := soakFlags(c)
 	if err != nil {
 		return err
 	}
-	start, stopAll := starter()
+	return c.soak(ctx, o, (*soak).onWhatIsThere, func(s *soak) error { return s.run(ctx) })
+}
+
+// soak prepares one, with what it works on made by place, runs it and prints its figures.
+func (c *call) soak(ctx context.Context, o soakOptions, place func(*soak) (undo func(clean bool), err error), run func(*soak) error) (err error) {
+	start, stopAll := child.Starter()
 	defer stopAll()
 	s := &soak{o: o, c: c, count: newCounters(o.seed), start: start}
-	tidy, err := s.prepare(ctx)
+	tidy, err := s.prepare(ctx, place)
 	if err != nil {
 		return err
 	}
 	s.began = time.Now()
-	err = s.run(ctx)
+	err = run(s)
 	f := s.figures()
 	clean := err == nil && len(f.Findings) == 0
 	tidy(clean)
@@ -128,7 +139,7 @@ func (c *call) logf(format string, args ...any) {
 }
 
 // prepare makes what a soak needs that was not given to it. tidy takes it away again; the folder only where clean.
-func (s *soak) prepare(ctx context.Context) (tidy func(clean bool), err error) {
+func (s *soak) prepare(ctx context.Context, place func(*soak) (undo func(clean bool), err error)) (tidy func(clean bool), err error) {
 	var undo []func(clean bool)
 	tidy = func(clean bool) {
 		for i := len(undo) - 1; i >= 0; i-- {
@@ -152,28 +163,39 @@ func (s *soak) prepare(ctx context.Context) (tidy func(clean bool), err error) {
 		s.c.logf("building floe")
 		s.o.floe, err = buildFloe(ctx, s.o.dir, s.o.buildFlags)
 	}
-	if err == nil && len(s.o.brokers) == 0 {
-		var addr string
-		var stop func()
-		if addr, stop, err = startBroker(); err == nil {
-			s.o.brokers = []string{addr}
-			undo = append(undo, func(bool) { stop() })
-		}
-	}
-	if len(s.o.catalog) == 0 {
-		s.o.catalog = pairs{"type": "sqlite", "uri": filepath.Join(s.o.dir, "catalog.db"), "warehouse": filepath.Join(s.o.dir, "warehouse")}
-	}
-	s.direct = s.o.catalog
-	if err == nil && s.o.faults != "" {
-		var stop func()
-		if stop, err = s.throughProxy(); err == nil {
-			undo = append(undo, func(bool) { stop() })
+	if err == nil {
+		var more func(bool)
+		if more, err = place(s); err == nil {
+			undo = append(undo, more)
 		}
 	}
 	if err != nil {
 		tidy(true)
 	}
 	return tidy, err
+}
+
+// onWhatIsThere takes the broker and the catalog that were given, or those that need nothing but Go.
+func (s *soak) onWhatIsThere() (undo func(clean bool), err error) {
+	stopBroker, stopProxy := func() {}, func() {}
+	if len(s.o.brokers) == 0 {
+		addr, stop, err := startBroker()
+		if err != nil {
+			return nil, err
+		}
+		s.o.brokers, stopBroker = []string{addr}, stop
+	}
+	if len(s.o.catalog) == 0 {
+		s.o.catalog = pairs{"type": "sqlite", "uri": filepath.Join(s.o.dir, "catalog.db"), "warehouse": filepath.Join(s.o.dir, "warehouse")}
+	}
+	s.direct = s.o.catalog
+	if s.o.faults != "" {
+		if stopProxy, err = s.throughProxy(); err != nil {
+			stopBroker()
+			return nil, err
+		}
+	}
+	return func(bool) { stopProxy(); stopBroker() }, nil
 }
 
 // buildFloe builds floe with the tags of this program.
