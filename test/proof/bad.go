@@ -59,8 +59,11 @@ func (p Pattern) bad(partition int32, offset int64) (badKind, bool) {
 
 // Outcome is what is to become of the record at an offset.
 func (p Pattern) Outcome(partition int32, offset int64) proof.Outcome {
-	switch {
-	case offset < 0 || offset >= p.End(partition) || p.aborted(offset/p.block()) || offset%p.block() == p.Records:
+	if offset < 0 || offset >= p.End(partition) {
+		return proof.Skipped
+	}
+	switch txn, place := p.at(partition, offset); {
+	case place >= p.Records || p.aborted(txn):
 		return proof.Skipped
 	case p.tombstone(partition, offset):
 		return proof.Filtered

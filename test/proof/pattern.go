@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/stormfloe/floe/internal/proof"
 )
 
-// Pattern says what lies at each offset of a topic, so that nothing has to be written down while records are produced. In
+// Pattern says what lies at each offset of a topic, so that hardly anything has to be written down while records are produced. In
 // each partition transactions follow one another: Records records and one marker. It is only true of a topic with a single
-// producer, which stops when it finds a record at another offset.
+// producer, which stops when it finds a record of another one.
+//
+// Where a transaction's coordinator dies, its successor may write markers that are there already. They move what follows: see
+// Moved and Spoiled.
 type Pattern struct {
 	Topic      string `json:"topic"`
 	Partitions int32  `json:"partitions"`
@@ -29,6 +33,17 @@ type Pattern struct {
 	BadEvery uint64 `json:"bad_every,omitempty"`
 	// Transactions that have ended.
 	Transactions int64 `json:"transactions"`
+	// Moved are the markers that were written twice, in order.
+	Moved []Move `json:"moved,omitempty"`
+	// Spoiled are transactions that were aborted, against the plan, because such a marker moved their records.
+	Spoiled []int64 `json:"spoiled,omitempty"`
+}
+
+// Move says that a partition holds markers without a transaction, By of them, before a transaction and those behind it.
+type Move struct {
+	Partition   int32 `json:"partition"`
+	Transaction int64 `json:"transaction"`
+	By          int64 `json:"by"`
 }
 
 // validate names the field that is wrong.
@@ -52,19 +67,34 @@ func (p Pattern) validate() error {
 func (p Pattern) block() int64 { return p.Records + 1 }
 
 // first is the offset of the first record of a transaction.
-func (p Pattern) first(txn int64) int64 { return txn * p.block() }
+func (p Pattern) first(partition int32, txn int64) int64 {
+	off := txn * p.block()
+	for _, m := range p.Moved {
+		if m.Partition == partition && m.Transaction <= txn {
+			off += m.By
+		}
+	}
+	return off
+}
+
+// at is the transaction whose records and markers an offset lies among, and its place there: a record's, or at least Records.
+func (p Pattern) at(partition int32, offset int64) (txn, place int64) {
+	for txn = offset / p.block(); p.first(partition, txn) > offset; txn-- {
+	}
+	return txn, offset - p.first(partition, txn)
+}
 
 // aborted says whether a transaction is to be aborted.
 func (p Pattern) aborted(txn int64) bool {
-	return p.AbortEvery > 0 && txn%p.AbortEvery == p.AbortEvery-1
+	return p.AbortEvery > 0 && txn%p.AbortEvery == p.AbortEvery-1 || slices.Contains(p.Spoiled, txn)
 }
 
-// End is the offset behind the last marker. It is the same in all partitions.
+// End is the offset behind the last marker.
 func (p Pattern) End(partition int32) int64 {
 	if partition < 0 || partition >= p.Partitions {
 		return 0
 	}
-	return p.first(p.Transactions)
+	return p.first(partition, p.Transactions)
 }
 
 // Payload is what the row of a record holds. It is false for markers, for aborted and bad records and for tombstones.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -43,6 +44,31 @@ func TestPatternKnowsEveryOffset(t *testing.T) {
 	}
 	if rows != p.count(proof.Row) || rows == 0 || tombstones == 0 {
 		t.Errorf("%d rows, counted %d; %d tombstones", rows, p.count(proof.Row), tombstones)
+	}
+}
+
+// TestAPatternKnowsWhereMarkersAreTwice lays the blocks of a partition out one by one and compares.
+func TestAPatternKnowsWhereMarkersAreTwice(t *testing.T) {
+	p := somePattern()
+	p.TombstoneEvery = 0
+	p.Moved, p.Spoiled = []Move{{1, 4, 1}, {0, 6, 2}, {1, 6, 1}, {1, 30, 1}}, []int64{3, 5}
+	for part, extra := range []map[int64]int{{6: 2}, {4: 1, 6: 1, 30: 1}} {
+		var want []bool
+		for txn := range p.Transactions + 1 {
+			want = append(want, make([]bool, extra[txn])...)
+			if txn < p.Transactions {
+				row := txn%3 != 2 && txn != 3 && txn != 5
+				want = append(want, row, row, row, false)
+			}
+		}
+		if got := p.End(int32(part)); got != int64(len(want)) {
+			t.Fatalf("partition %d ends at %d, not at %d", part, got, len(want))
+		}
+		for off, is := range want {
+			if _, row := p.Payload(int32(part), int64(off)); row != is {
+				t.Errorf("partition %d, offset %d: a row is %v, want %v", part, off, row, is)
+			}
+		}
 	}
 }
 
@@ -88,10 +114,11 @@ func TestPatternsOfTwoSeedsDiffer(t *testing.T) {
 func TestPatternIsReadAsItWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "truth.json")
 	want := somePattern()
+	want.Moved, want.Spoiled = []Move{{Partition: 1, Transaction: 4, By: 1}}, []int64{3}
 	if err := want.save(path); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := loadPattern(path); err != nil || got != want {
+	if got, err := loadPattern(path); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

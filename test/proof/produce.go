@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -19,13 +18,15 @@ import (
 
 // producer fills a topic by its pattern. Run is called once; the other methods from any goroutine.
 type producer struct {
-	pattern Pattern
+	brokers []string
 	client  *kgo.Client
 	// pause is the time between two transactions.
 	pause time.Duration
-	ended atomic.Int64
 	// turn is held while a transaction is on its way: who holds it keeps the producer still.
 	turn sync.Mutex
+	// mu guards the pattern of what has ended.
+	mu      sync.Mutex
+	pattern Pattern
 }
 
 // callTimeout bounds one call to the broker, a transaction among them.
@@ -46,7 +47,8 @@ func newProducer(ctx context.Context, brokers []string, p Pattern, pause time.Du
 		client.Close()
 		return nil, err
 	}
-	return &producer{pattern: p, client: client, pause: pause}, nil
+	p.Transactions = 0
+	return &producer{brokers: brokers, pattern: p, client: client, pause: pause}, nil
 }
 
 func createTopic(ctx context.Context, client *kgo.Client, name string, partitions int32) error {
@@ -72,20 +74,19 @@ func (p *producer) run(ctx context.Context, stop <-chan struct{}, limit int64) e
 	for txn := int64(0); limit == 0 || txn < limit; txn++ {
 		select {
 		case <-stop:
-			return nil
+			return p.settled(ctx)
 		case <-ctx.Done():
 			return ctx.Err()
 		default:
 		}
 		if err := p.transaction(ctx, txn); err != nil {
-			return fmt.Errorf("produce transaction %d to %s: %w", txn, p.pattern.Topic, err)
+			return fmt.Errorf("produce transaction %d to %s: %w", txn, p.produced().Topic, err)
 		}
-		p.ended.Store(txn + 1)
 		if err := retry.Sleep(ctx, p.pause); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.settled(ctx)
 }
 
 func (p *producer) transaction(ctx context.Context, txn int64) error {
@@ -96,79 +97,37 @@ func (p *producer) transaction(ctx context.Context, txn int64) error {
 	if err := p.client.BeginTransaction(); err != nil {
 		return err
 	}
+	pattern := p.produced()
 	var recs []*kgo.Record
-	first := p.pattern.first(txn)
-	for part := range p.pattern.Partitions {
-		for off := first; off < first+p.pattern.Records; off++ {
-			recs = append(recs, &kgo.Record{Partition: part, Value: p.pattern.Value(part, off)})
+	var want []int64
+	for part := range pattern.Partitions {
+		first := pattern.first(part, txn)
+		for off := first; off < first+pattern.Records; off++ {
+			recs = append(recs, &kgo.Record{Partition: part, Value: pattern.Value(part, off)})
+			want = append(want, off)
 		}
 	}
 	if err := p.client.ProduceSync(ctx, recs...).FirstErr(); err != nil {
 		return err
 	}
-	for i, r := range recs {
-		if want := first + int64(i)%p.pattern.Records; r.Offset != want {
-			return fmt.Errorf("a record went to offset %d of partition %d and not to %d: does another producer write there?", r.Offset,
-				r.Partition, want)
-		}
+	moved := !slices.EqualFunc(recs, want, func(r *kgo.Record, off int64) bool { return r.Offset == off })
+	if err := p.client.EndTransaction(ctx, kgo.TransactionEndTry(!moved && !pattern.aborted(txn))); err != nil {
+		return err
 	}
-	return p.client.EndTransaction(ctx, kgo.TransactionEndTry(!p.pattern.aborted(txn)))
-}
-
-// settled waits until the markers of all transactions that have ended are in the log. A broker that is killed before loses them:
-// Kafka 4.4 takes partitions that have no leader yet after its start for deleted, and skips their markers.
-func (p *producer) settled(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	want := p.pattern.first(p.ended.Load())
-	for {
-		have, err := p.stable(ctx)
-		if err == nil && have >= want {
-			return nil
-		}
-		if serr := retry.Sleep(ctx, 50*time.Millisecond); serr != nil {
-			return fmt.Errorf("wait for the markers: a partition is stable up to %d of %d: %w", have, want, errors.Join(serr, err))
-		}
+	if moved {
+		return p.spoiled(ctx, pattern, txn, recs)
 	}
-}
-
-// stable is the least last stable offset of the topic's partitions.
-func (p *producer) stable(ctx context.Context) (int64, error) {
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID, req.IsolationLevel = -1, 1
-	topic := kmsg.NewListOffsetsRequestTopic()
-	topic.Topic = p.pattern.Topic
-	for part := range p.pattern.Partitions {
-		one := kmsg.NewListOffsetsRequestTopicPartition()
-		one.Partition, one.CurrentLeaderEpoch, one.Timestamp = part, -1, -1
-		topic.Partitions = append(topic.Partitions, one)
-	}
-	req.Topics = append(req.Topics, topic)
-	least, answers := int64(math.MaxInt64), 0
-	for _, shard := range p.client.RequestSharded(ctx, req) {
-		if shard.Err != nil {
-			return 0, shard.Err
-		}
-		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
-			for _, one := range t.Partitions {
-				if err := kerr.ErrorForCode(one.ErrorCode); err != nil {
-					return 0, err
-				}
-				least, answers = min(least, one.Offset), answers+1
-			}
-		}
-	}
-	if answers != int(p.pattern.Partitions) {
-		return 0, fmt.Errorf("%d of %d partitions answered", answers, p.pattern.Partitions)
-	}
-	return least, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pattern.Transactions = txn + 1
+	return nil
 }
 
 // produced is the pattern with what has ended by now.
 func (p *producer) produced() Pattern {
-	out := p.pattern
-	out.Transactions = p.ended.Load()
-	return out
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pattern
 }
 
 // atMost is the pattern with everything that a reader can have seen by now: the transaction that is about to end may have

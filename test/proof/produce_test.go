@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/stormfloe/floe/internal/kafkatest"
 	"github.com/stormfloe/floe/internal/proof"
@@ -93,5 +95,67 @@ func TestTheProducerStopsWhereAnotherWrites(t *testing.T) {
 	k.Produce("t", 1, &kgo.Record{Value: []byte("another")})
 	if err := prod.run(context.Background(), nil, 5); err == nil || !strings.Contains(err.Error(), "does another producer write there?") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTheProducerGoesOnBehindAMarkerThatIsThereTwice has markers written where none belongs, in one partition, as a coordinator does
+// that takes over: between two transactions, and behind the last one.
+func TestTheProducerGoesOnBehindAMarkerThatIsThereTwice(t *testing.T) {
+	k := kafkatest.Start(t, kafkatest.Options{})
+	prod, err := newProducer(t.Context(), k.Addrs(), somePattern(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prod.close()
+	for txn := range int64(6) {
+		if txn == 1 || txn == 4 {
+			strayMarker(t, k, "t", 1)
+		}
+		if err := prod.transaction(t.Context(), txn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	strayMarker(t, k, "t", 1)
+	if err := prod.settled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := prod.produced()
+	if len(p.Moved) != 3 || !slices.Equal(p.Spoiled, []int64{1, 4}) || p.End(0) != 6*4 || p.End(1) != 6*4+3 {
+		t.Errorf("the pattern is %+v", p)
+	}
+	rows := int64(0)
+	for _, r := range readAll(t, k, p) {
+		if want := p.Value(r.Partition, r.Offset); string(r.Value) != string(want) || p.Outcome(r.Partition, r.Offset) == proof.Skipped {
+			t.Errorf("partition %d, offset %d holds %s, want %s", r.Partition, r.Offset, r.Value, want)
+		}
+		if p.Outcome(r.Partition, r.Offset) == proof.Row {
+			rows++
+		}
+	}
+	if rows == 0 || rows != p.count(proof.Row) {
+		t.Errorf("%d rows, the pattern has %d", rows, p.count(proof.Row))
+	}
+}
+
+// strayMarker ends a transaction that has no record.
+func strayMarker(t *testing.T, k *kafkatest.Cluster, topic string, partition int32) {
+	t.Helper()
+	cl := k.Client(kgo.TransactionalID("stray"))
+	id, epoch, err := cl.ProducerID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := kmsg.NewPtrAddPartitionsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch = "stray", id, epoch
+	at := kmsg.NewAddPartitionsToTxnRequestTopic()
+	at.Topic, at.Partitions = topic, []int32{partition}
+	add.Topics = append(add.Topics, at)
+	if _, err := add.RequestWith(t.Context(), cl); err != nil {
+		t.Fatal(err)
+	}
+	end := kmsg.NewPtrEndTxnRequest()
+	end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = "stray", id, epoch, true
+	if resp, err := end.RequestWith(t.Context(), cl); err != nil || resp.ErrorCode != 0 {
+		t.Fatalf("%+v, %v", resp, err)
 	}
 }
