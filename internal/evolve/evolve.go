@@ -65,10 +65,10 @@ func (e *Evolver) Evolve(ctx context.Context, changes []mapper.Change) (tbl *tab
 		}
 		// Whatever came back, what counts is what a look shows: an answer that was lost, and a conflict with somebody who
 		// made the same change, both find it there.
-		switch tableio.AnswerOf(last) {
-		case protocol.Refused:
+		switch {
+		case tableio.RefusalOf(last) != tableio.NoRefusal:
 			return nil, changed, e.refusals.note(changes, last)
-		case protocol.Unknown:
+		case tableio.AnswerOf(last) == protocol.Unknown:
 			return nil, changed, fmt.Errorf("change the table's schema: %w", tableio.Told(last))
 		}
 		if last, err = e.send(ctx, tbl.Metadata(), sc); err != nil {

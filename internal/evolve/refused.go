@@ -3,7 +3,6 @@ package evolve
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -63,7 +62,7 @@ func (e *Evolver) Refused(changes []mapper.Change) *RefusedError {
 
 // note remembers a refusal, and gives it as an error.
 func (r *refusals) note(changes []mapper.Change, err error) *RefusedError {
-	out := &RefusedError{Forbidden: tableio.StatusOf(err) == http.StatusForbidden, text: "the catalog refuses to change the table's schema" + words(changes, err)}
+	out := &RefusedError{Forbidden: tableio.RefusalOf(err) == tableio.Forbids, text: "the catalog refuses to change the table's schema" + words(changes, err)}
 	if out.Forbidden {
 		return out // it is asked again until a person has answered
 	}
