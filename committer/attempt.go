@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -38,6 +39,9 @@ type change struct {
 func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table, protocol.Answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.AttemptTimeout)
 	defer cancel()
+	if err := c.behind(v.tbl.Metadata()); err != nil {
+		return nil, protocol.NotSent, err
+	}
 	tx, err := c.stage(ctx, v, ch)
 	if err != nil {
 		return nil, protocol.NotSent, fmt.Errorf("prepare commit: %w", err)
@@ -47,6 +51,20 @@ func (c *Committer) apply(ctx context.Context, v *view, ch change) (*table.Table
 		return nil, protocol.Unknown, errNotShown
 	}
 	return tbl, tableio.AnswerOf(err), tableio.Told(err)
+}
+
+// clockTolerance is by how much Iceberg lets a snapshot be older than what was there before it.
+const clockTolerance = time.Minute
+
+// behind says that this machine's clock is behind the last change of the table by more than a snapshot may be. The writers of
+// manifests find out too late: they have been written by then.
+func (c *Committer) behind(m table.Metadata) error {
+	last := time.UnixMilli(m.LastUpdatedMillis())
+	if by := last.Sub(c.cfg.Now()); by > clockTolerance {
+		return fmt.Errorf("the table was last changed at %s, which is %s ahead of this machine's clock, and Iceberg takes no snapshot from before that: "+
+			"set the clocks of those who write the table; commits wait until then, or until the clock is there", last.UTC().Format(time.RFC3339), by.Round(time.Second))
+	}
+	return nil
 }
 
 // errNotShown is a yes that is none. A gateway that answers a commit with a redirect (from http to https, say) makes the

@@ -216,7 +216,10 @@ func (c *Committer) commitShelf(ctx context.Context, v *view, s *shelf, entries 
 		return c.badShelf(s.tbl, err)
 	}
 	held.Lost = held.Lost || s.lost && s.hist.Newest() == ""
-	tx, err := c.stageShelf(ctx, v, s, held, entries, files, since)
+	var tx *table.Transaction
+	if err = c.behind(s.tbl.Metadata()); err == nil {
+		tx, err = c.stageShelf(ctx, v, s, held, entries, files, since)
+	}
 	if err != nil {
 		return fmt.Errorf("prepare the append to rejects table %s: %w", strings.Join(s.tbl.Identifier(), "."), err)
 	}

@@ -1,13 +1,16 @@
 package harness
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -272,4 +275,20 @@ func (w *World) Knows(branch, topology string) bool {
 		}
 	}
 	return false
+}
+
+// ClockAhead makes the table one whose last commit was made by somebody whose clock is ahead by so much.
+func (c *Catalog) ClockAhead(by time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, err := json.Marshal(c.mu.meta)
+	if err != nil {
+		return err
+	}
+	was := strconv.FormatInt(c.mu.meta.LastUpdatedMillis(), 10)
+	meta, err := table.ParseMetadataBytes(bytes.ReplaceAll(b, []byte(was), strconv.AppendInt(nil, c.mu.meta.LastUpdatedMillis()+by.Milliseconds(), 10)))
+	if err != nil {
+		return err
+	}
+	return c.putLocked(meta)
 }
