@@ -55,7 +55,7 @@ func awayForAnHour(t *testing.T, o outage) {
 	down.Store(true)
 	for range 60 {
 		w.Produce(60)
-		time.Sleep(time.Minute) // of the bubble's clock
+		<-time.After(time.Minute) // of the bubble's clock
 	}
 	st := top.Status()
 	if o.goesOn {

@@ -34,12 +34,12 @@ func anHourAhead(t *testing.T, of func(*harness.World) *harness.Catalog) {
 		t.Fatal(err)
 	}
 	w.Produce(1500)
-	time.Sleep(50 * time.Minute)
+	<-time.After(50 * time.Minute)
 	st := top.Status()
 	if said := strings.Join(st.NotReady, " "); st.Ready || !strings.Contains(said, "ahead of this machine's clock") {
 		t.Errorf("ready=%v, it says %q", st.Ready, said)
 	}
-	time.Sleep(10 * time.Minute)
+	<-time.After(10 * time.Minute)
 	harness.Until(t, "the rest", caughtUp(w, "orders"))
 	if err := stop(); err != nil {
 		t.Fatal(err)
