@@ -118,6 +118,8 @@ func (c *avroCompiler) grow(id int, path string, f *avroField) {
 	case why != "":
 		c.wishes.fail(join(path, shownName([]byte(f.name))), "a field that is no column: "+why)
 	case t.Kind != Invalid:
+		// What the integers are is not in the schema.
+		t.each("", func(_ string, t *Type) { t.inexact = c.untyped != nil && t.Kind == Long })
 		c.add(id, path, f.name, t)
 	default:
 		c.seeUntyped(join(path, shownName([]byte(f.name))))

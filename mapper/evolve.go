@@ -116,6 +116,8 @@ func mergeTypes(a, b Type, key func(string) string) (Type, bool) {
 	if a.Kind > b.Kind {
 		a, b = b, a
 	}
+	b.mixed = a.mixed || b.mixed || a.Kind == Long && b.Kind == Double
+	b.inexact = a.inexact || b.inexact
 	switch {
 	case a.Kind == Int && b.Kind == Long, a.Kind == Float && b.Kind == Double, a.Kind == Long && b.Kind == Double:
 		return b, true
@@ -138,7 +140,7 @@ func mergeTypes(a, b Type, key func(string) string) (Type, bool) {
 		a.Fields[last].Type = t
 		return a, ok
 	}
-	return a, typeEqual(&a, &b)
+	return b, typeEqual(&a, &b)
 }
 
 func mergeStructs(a, b Type, key func(string) string) (Type, bool) {

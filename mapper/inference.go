@@ -37,6 +37,9 @@ type TypeConflict struct {
 }
 
 func (e *TypeConflict) Error() string {
+	if e.A.Kind == Long && e.B.Kind == Double {
+		return fmt.Sprintf("the field %q has numbers with a fraction or an exponent, which a long does not hold, and integers that a double may not hold exactly (from 2^53 on)", e.Column)
+	}
 	return fmt.Sprintf("the field %q has two types that no column takes: %s and %s", e.Column, &e.A, &e.B)
 }
 
@@ -50,6 +53,9 @@ func (i *Inference) Add(changes ...Change) error {
 		at := slices.IndexFunc(i.columns, func(o Change) bool { return o.Name == c.Name })
 		if at < 0 {
 			i.columns = append(i.columns, c)
+			if e := inexact(c.Path, &c.Type); e != nil {
+				return e
+			}
 			continue
 		}
 		have := &i.columns[at].Type
@@ -57,6 +63,9 @@ func (i *Inference) Add(changes ...Change) error {
 			return e
 		}
 		*have, _ = mergeTypes(*have, c.Type, exactly)
+		if e := inexact(c.Path, have); e != nil {
+			return e
+		}
 	}
 	return nil
 }
@@ -68,15 +77,39 @@ func (i *Inference) Columns() []Change { return i.columns }
 func (i *Inference) Untyped() []string {
 	typed := map[string]bool{}
 	for _, c := range i.columns {
-		typedPaths(c.Path, &c.Type, typed)
+		c.Type.each(c.Path, func(path string, _ *Type) { typed[path] = true })
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(i.untyped)), func(path string) bool { return typed[path] })
 }
 
-func typedPaths(path string, t *Type, into map[string]bool) {
-	into[path] = true
+// Mixed are the dotted paths of fields that become a double because some of their numbers are integers and others are not.
+func (i *Inference) Mixed() []string {
+	mixed := map[string]bool{}
+	for _, c := range i.columns {
+		c.Type.each(c.Path, func(path string, t *Type) {
+			if t.Kind == Double && t.mixed {
+				mixed[path] = true
+			}
+		})
+	}
+	return slices.Sorted(maps.Keys(mixed))
+}
+
+// inexact finds a double that would have to hold what it may not hold exactly.
+func inexact(path string, t *Type) (err error) {
+	t.each(path, func(path string, t *Type) {
+		if t.Kind == Double && t.inexact && err == nil {
+			err = &TypeConflict{Column: path, A: Type{Kind: Long}, B: Type{Kind: Double}}
+		}
+	})
+	return err
+}
+
+// each calls f with t and all types in it, and their dotted paths.
+func (t *Type) each(path string, f func(path string, t *Type)) {
+	f(path, t)
 	for i := range t.Fields {
-		typedPaths(join(path, shownName([]byte(t.Fields[i].Name))), &t.Fields[i].Type, into)
+		t.Fields[i].Type.each(join(path, shownName([]byte(t.Fields[i].Name))), f)
 	}
 }
 

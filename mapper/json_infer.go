@@ -1,5 +1,7 @@
 package mapper
 
+import "math/bits"
+
 // The types that JSON's values have where no column says. A number without a point and without an exponent is a long, one
 // beyond 64 bits has no type; any other number is a double. Text is a string, whatever it looks like. An object is a struct
 // of its members, an array a list of a type that takes all its elements. Null, an empty array and an empty object have no
@@ -26,7 +28,8 @@ func (w *jsonWishes) infer(b []byte, i int, path string, depth int) (t Type, end
 	case '[':
 		t, why = w.inferList(b, i, path, depth)
 	default:
-		t.Kind, why = inferNumber(b[i:end])
+		t, why = inferNumber(b[i:end])
+		t.inexact = t.inexact && w.untyped != nil
 	}
 	if t.Kind == Invalid && why == "" {
 		w.seeUntyped(path)
@@ -34,19 +37,26 @@ func (w *jsonWishes) infer(b []byte, i int, path string, depth int) (t Type, end
 	return t, end, why
 }
 
-func inferNumber(num []byte) (Kind, string) {
+func inferNumber(num []byte) (Type, string) {
 	for _, c := range num {
 		if c == '.' || c == 'e' || c == 'E' {
 			if _, f := float64Of(num); f != nil {
-				return Invalid, "a field that is no column, and a number that no type is inferred for: " + f.reason
+				return Type{}, "a field that is no column, and a number that no type is inferred for: " + f.reason
 			}
-			return Double, ""
+			return Type{Kind: Double}, ""
 		}
 	}
-	if _, f := split(num).int64(); f != nil {
-		return Invalid, "a field that is no column, and an integer beyond 64 bits, which no type is inferred for"
+	v, f := split(num).int64()
+	if f != nil {
+		return Type{}, "a field that is no column, and an integer beyond 64 bits, which no type is inferred for"
 	}
-	return Long, ""
+	return Type{Kind: Long, inexact: !fitsDouble(v)}, ""
+}
+
+// fitsDouble says that a double holds the integer exactly: without the zeros at its end it has at most 53 bits.
+func fitsDouble(v int64) bool {
+	u := uint64(max(v, -v)) // of the least integer the same bits
+	return u == 0 || bits.Len64(u>>bits.TrailingZeros64(u)) <= 53
 }
 
 func (w *jsonWishes) inferStruct(b []byte, i int, path string, depth int) (Type, string) {

@@ -72,6 +72,9 @@ type Type struct {
 	// Fields are the members of a Struct; the element of a List ("element"); the key and the value of a Map; the two
 	// parts of a Variant.
 	Fields []Field
+
+	// inexact and mixed are what an Inference has seen of a number: integers that a double may not hold, or fractions beside integers.
+	inexact, mixed bool
 }
 
 // String gives the type in Iceberg's words, without the members of a struct: "decimal(10,2)", "list<string>".

@@ -109,6 +109,10 @@ func (n *inference) whole(base *iceberg.Schema, found *mapper.Inference) (*icebe
 	if untyped := found.Untyped(); len(untyped) > 0 {
 		n.notes = append(n.notes, fmt.Sprintf("fields that are null or empty wherever they are become no columns: %s", strings.Join(untyped, ", ")))
 	}
+	if mixed := found.Mixed(); len(mixed) > 0 {
+		n.notes = append(n.notes, fmt.Sprintf("fields with integers and with fractions in the sample become doubles, which refuse an integer from 2^53 on that they don't hold exactly: %s; "+
+			"for another type %s", strings.Join(mixed, ", "), instead))
+	}
 	if len(found.Columns()) == 0 {
 		return nil, &inferenceError{fmt.Sprintf("there is no field in %s that could become a column (%s); %s, or start when there are records that have some",
 			n.from, cmp.Or(strings.Join(n.notes, "; "), "none was there"), instead)}

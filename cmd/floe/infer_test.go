@@ -64,6 +64,8 @@ func TestASampleThatGivesNoTableMakesNone(t *testing.T) {
 	}{
 		{"two types", "", "", `the field "place.zip" has two types that no column takes: string and long`, []string{`{"id": 1, "place": {"zip": "a"}}`}, []string{`{"place": {"zip": 1}}`}},
 		{"two types in one partition", "", "", `orders/0, offset 1: the field "list.element" has two types that no column takes: struct and long`, []string{`{"list": [{"a": 1}]}`, `{"list": [1]}`}, nil},
+		{"integers that no double holds", "", "", `the field "id" has numbers with a fraction or an exponent, which a long does not hold, and integers that a double may not hold exactly (from 2^53 on); write from: schema`,
+			[]string{`{"id": 9007199254740993}`}, []string{`{"id": 2.5}`}},
 		{"no record", "", "", "there is no field in 0 records that could become a column (none was there)", nil, nil},
 		{"null alone", "", "", "no columns: a, b)", []string{`{"a": null, "b": []}`}, nil},
 		{"broken records", "", "", "1 of 1 records can't become rows; the first: orders/0, offset 0", []string{`{`}, nil},
@@ -113,6 +115,19 @@ func TestATableIsMadeFromASampleOfAvro(t *testing.T) {
 	w.want(exitDone, "run", "--until-caught-up", cfg)
 	if c := w.columns(cfg); c != "id long, note string, more map<string, double>" {
 		t.Error(c)
+	}
+}
+
+// A schema does not tell how large the integers are.
+func TestLongAndDoubleOfAvroGiveNoTable(t *testing.T) {
+	w, reg := avroWorld(t)
+	for i, typ := range []string{"long", "double"} {
+		reg.SeedSchema("number", i+1, 21+i, sr.Schema{Schema: `{"type":"record","name":"N","fields":[{"name":"n","type":"` + typ + `"}]}`})
+	}
+	w.produce(0, headed(21, "\x02"), headed(22, "\x00\x00\x00\x00\x00\x00\xf8\x3f"))
+	cfg := w.inferring("from: sample", fmt.Sprintf("format: avro, registry: {url: %q}", reg.URL()))
+	if got := w.want(exitFailed, "validate", cfg); !strings.Contains(got, `the field "n" has numbers with a fraction`) {
+		t.Error(got)
 	}
 }
 
