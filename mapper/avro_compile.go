@@ -11,6 +11,8 @@ import (
 type avroCompiler struct {
 	unknowns UnknownPolicy
 	wishes
+	// columns are those of types that were looked at.
+	columns map[*avroType]avroColumn
 }
 
 // plan makes a plan; where none can be made it says why.

@@ -5,9 +5,45 @@ import "fmt"
 // The types that Avro's have where no column says: exactly what the schema means. Everything in a new column is optional,
 // but the keys of maps.
 
-// columnType is the type of a column for a field that is read as t, of kind Invalid for null alone. why says why there is
-// none.
-func columnType(t *avroType) (out Type, why string) {
+// avroColumn is what a column for a type would be.
+type avroColumn struct {
+	// Type is of kind Invalid for null alone. Types that are used in several places share what is in them.
+	Type
+	// why says why there is none.
+	why string
+	// inside is how many fields the type has in it, counted to mostInside: records that hold each other may stand for any number.
+	inside int
+}
+
+const mostInside = 1 << 30
+
+// column is the column for a field that is read as t. Each type is looked at once.
+func (c *avroCompiler) column(t *avroType) avroColumn {
+	if out, known := c.columns[t]; known {
+		return out
+	}
+	if c.columns == nil {
+		c.columns = map[*avroType]avroColumn{}
+	}
+	var out avroColumn
+	switch t.kind {
+	case avroRecord:
+		out = c.recordColumn(t)
+	case avroArray, avroMap:
+		out = c.itemsColumn(t)
+	case avroUnion:
+		out = c.unionColumn(t)
+	default:
+		out.Type, out.why = scalarColumn(t)
+		// What the integers are is not in the schema.
+		out.inexact = c.untyped != nil && out.Kind == Long
+	}
+	c.columns[t] = out
+	return out
+}
+
+// scalarColumn is the type of a column for one that has no others in it.
+func scalarColumn(t *avroType) (out Type, why string) {
 	switch t.kind {
 	case avroNull:
 	case avroBoolean:
@@ -22,12 +58,6 @@ func columnType(t *avroType) (out Type, why string) {
 		out.Kind = String
 	case avroBytes, avroString, avroFixed:
 		return bytesColumn(t)
-	case avroRecord:
-		return recordColumn(t)
-	case avroArray, avroMap:
-		return itemsColumn(t)
-	case avroUnion:
-		return unionColumn(t)
 	}
 	return out, ""
 }
@@ -66,69 +96,68 @@ func bytesColumn(t *avroType) (Type, string) {
 	return Type{Kind: Fixed, Length: t.size}, ""
 }
 
-func recordColumn(t *avroType) (Type, string) {
-	out := Type{Kind: Struct}
+func (c *avroCompiler) recordColumn(t *avroType) (out avroColumn) {
 	for i := range t.fields {
-		ft, why := columnType(t.fields[i].typ)
-		if why != "" {
-			return out, why
+		f := c.column(t.fields[i].typ)
+		if f.why != "" {
+			return avroColumn{why: f.why}
 		}
-		if ft.Kind != Invalid {
-			out.Fields = append(out.Fields, Field{Name: t.fields[i].name, Type: ft})
+		if f.Kind != Invalid {
+			out.Kind = Struct
+			out.Fields = append(out.Fields, Field{Name: t.fields[i].name, Type: f.Type})
+			out.inside = min(out.inside+1+f.inside, mostInside)
 		}
 	}
-	if len(out.Fields) == 0 {
-		out.Kind = Invalid
-	}
-	return out, ""
+	return out
 }
 
-func itemsColumn(t *avroType) (Type, string) {
-	items, why := columnType(t.items)
+func (c *avroCompiler) itemsColumn(t *avroType) avroColumn {
+	items := c.column(t.items)
 	switch {
-	case why != "" || items.Kind == Invalid:
-		return Type{}, why
+	case items.why != "" || items.Kind == Invalid:
+		return avroColumn{why: items.why}
 	case t.kind == avroArray:
-		return Type{Kind: List, Fields: []Field{{Name: "element", Type: items}}}, ""
+		return avroColumn{Type: Type{Kind: List, Fields: []Field{{Name: "element", Type: items.Type}}}, inside: min(1+items.inside, mostInside)}
 	}
-	return Type{Kind: Map, Fields: []Field{{Name: "key", Type: Type{Kind: String}, Required: true}, {Name: "value", Type: items}}}, ""
+	return avroColumn{Type: Type{Kind: Map, Fields: []Field{{Name: "key", Type: Type{Kind: String}, Required: true}, {Name: "value", Type: items.Type}}},
+		inside: min(2+items.inside, mostInside)}
 }
 
-func unionColumn(t *avroType) (Type, string) {
+func (c *avroCompiler) unionColumn(t *avroType) (out avroColumn) {
 	var one *avroType
 	for _, b := range t.branches {
 		switch {
 		case b.kind == avroNull:
 		case one != nil:
-			return Type{}, "a union of several types, which no type of column takes"
+			return avroColumn{why: "a union of several types, which no type of column takes"}
 		default:
 			one = b
 		}
 	}
-	if one == nil {
-		return Type{}, ""
+	if one != nil {
+		out = c.column(one)
 	}
-	return columnType(one)
+	return out
 }
 
 // grow asks for a field that is no column.
 func (c *avroCompiler) grow(id int, path string, f *avroField) {
-	t, why := columnType(f.typ)
-	switch {
-	case why != "":
-		c.wishes.fail(join(path, shownName([]byte(f.name))), "a field that is no column: "+why)
-	case t.Kind != Invalid:
-		// What the integers are is not in the schema.
-		t.each("", func(_ string, t *Type) { t.inexact = c.untyped != nil && t.Kind == Long })
-		c.add(id, path, f.name, t)
+	t := c.column(f.typ)
+	switch at := join(path, shownName([]byte(f.name))); {
+	case t.why != "":
+		c.fail(at, "a field that is no column: "+t.why)
+	case t.Kind == Invalid:
+		c.seeUntyped(at)
+	case t.inside >= c.free:
+		c.fail(at, c.tooMany()) // before anybody looks at each of them
 	default:
-		c.seeUntyped(join(path, shownName([]byte(f.name))))
+		c.add(id, path, f.name, t.Type)
 	}
 }
 
 // wider is the column's field with the type that the written one needs, where it is asked for.
 func (c *avroCompiler) wider(w *avroType, f *Field, path string) *Field {
-	t, _ := columnType(w)
+	t, _ := scalarColumn(w)
 	switch k := f.Type.Kind; {
 	case !c.Widen, w.logical != "" && w.logical != "decimal":
 		return f

@@ -221,10 +221,14 @@ func (w *wishes) add(id int, path, name string, t Type) {
 		return
 	}
 	if w.free -= 1 + countFields(t.Fields); w.free < 0 {
-		w.fail(path, fmt.Sprintf("a field that is no column, and records may not add any beyond %d columns in all", w.MaxColumns))
+		w.fail(path, w.tooMany())
 		return
 	}
 	w.changes = append(w.changes, Change{Kind: AddColumn, ID: id, Name: name, Type: t, Path: path})
+}
+
+func (w *wishes) tooMany() string {
+	return fmt.Sprintf("a field that is no column, and records may not add any beyond %d columns in all", w.MaxColumns)
 }
 
 func (w *wishes) widen(f *Field, path string, t Type) {

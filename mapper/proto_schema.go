@@ -57,6 +57,9 @@ func parseProto(s *ProtoSchema) (*protoSchema, error) {
 		if len(set.File) == 0 {
 			return nil, errors.New("has no file in it")
 		}
+		if err := boundDescriptors(set); err != nil {
+			return nil, err
+		}
 	default:
 		root = rootFile
 		if err := compileText(s, set); err != nil {

@@ -3,6 +3,8 @@ package mapper
 import (
 	"fmt"
 	"strings"
+
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 const (
@@ -11,6 +13,13 @@ const (
 	mostProtoText = 2 << 20
 	// mostProtoDepth bounds how deep braces and brackets are nested in it. protoc itself takes about 30 messages.
 	mostProtoDepth = 100
+	// mostProtoParts bounds the declarations in it and in what it imports. A field of a map counts as four: the compiler makes a message
+	// of two fields of it, and takes 10 KiB for each.
+	mostProtoParts = 50_000
+	mapParts       = 4
+	// mostProtoNames bounds the full names of all that is declared, in bytes. The name of what is nested has those of all around it,
+	// so that few bytes may stand for many.
+	mostProtoNames = 64 << 20
 )
 
 // boundProto refuses a text that would take much memory, or a deep stack, to compile. What else is wrong with it is for the compiler to say.
@@ -22,27 +31,119 @@ func boundProto(s *ProtoSchema) error {
 	if size > mostProtoText {
 		return fmt.Errorf("has %d bytes with what it imports; at most %d are read", size, mostProtoText)
 	}
-	if nestedProto(s.Text) > mostProtoDepth {
+	all := shapeOfProto(s.Text)
+	if all.depth > mostProtoDepth {
 		return fmt.Errorf("is nested more than %d deep", mostProtoDepth)
 	}
 	for path, text := range s.Imports {
-		if nestedProto(text) > mostProtoDepth {
+		one := shapeOfProto(text)
+		if one.depth > mostProtoDepth {
 			return fmt.Errorf("is nested more than %d deep in %s, which it imports", mostProtoDepth, path)
+		}
+		all.parts += one.parts
+		all.names += one.names
+	}
+	switch {
+	case all.parts > mostProtoParts:
+		return fmt.Errorf("has more than %d declarations with what it imports, where a map counts as %d", mostProtoParts, mapParts)
+	case all.names > mostProtoNames:
+		return errProtoNames
+	}
+	return nil
+}
+
+var errProtoNames = fmt.Errorf("declares full names of more than %d bytes in all", mostProtoNames)
+
+// boundDescriptors refuses descriptors of which much more memory would be made than they have.
+func boundDescriptors(set *descriptorpb.FileDescriptorSet) error {
+	left := mostProtoNames
+	for _, f := range set.File {
+		b := nameBounds{&left}
+		at := len(f.GetPackage()) + 1
+		if err := b.messages(f.MessageType, at, 1); err != nil {
+			return err
+		}
+		b.fields(f.Extension, at)
+		b.enums(f.EnumType, at)
+	}
+	if left < 0 {
+		return errProtoNames
+	}
+	return nil
+}
+
+// nameBounds takes the full names of declarations off what is left; at is the length of the name around them.
+type nameBounds struct{ left *int }
+
+func (b nameBounds) messages(ms []*descriptorpb.DescriptorProto, at, depth int) error {
+	if len(ms) > 0 && depth > mostProtoDepth {
+		return fmt.Errorf("is nested more than %d deep", mostProtoDepth)
+	}
+	for _, m := range ms {
+		in := at + len(m.GetName()) + 1
+		*b.left -= in
+		b.fields(m.Field, in)
+		b.fields(m.Extension, in)
+		b.enums(m.EnumType, in)
+		for _, o := range m.OneofDecl {
+			*b.left -= in + len(o.GetName())
+		}
+		if err := b.messages(m.NestedType, in, depth+1); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// nestedProto is how deep braces and brackets are nested, those in comments and strings left out.
-func nestedProto(text string) int {
-	depth, most := 0, 0
+func (b nameBounds) fields(fs []*descriptorpb.FieldDescriptorProto, at int) {
+	for _, f := range fs {
+		*b.left -= at + len(f.GetName())
+	}
+}
+
+func (b nameBounds) enums(es []*descriptorpb.EnumDescriptorProto, at int) {
+	for _, e := range es {
+		*b.left -= at + len(e.GetName())
+		for _, v := range e.Value {
+			*b.left -= at + len(v.GetName())
+		}
+	}
+}
+
+// protoShape is what a text is made of; what is in comments and strings is left out.
+type protoShape struct {
+	// depth is how deep braces and brackets are nested, parts how many declarations there are, names the length of their full names.
+	depth, parts, names int
+}
+
+func shapeOfProto(text string) (s protoShape) {
+	var around []int // the length of the name before each open brace
+	word, last, longest, prefix := 0, 0, 0, 0
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
+		c := text[i]
+		if isWord(c) {
+			word++
+			last, longest = word, max(longest, word)
+			continue
+		}
+		word = 0
+		switch c {
+		case ';':
+			s.parts++
+			s.names += prefix
 		case '{', '[', '(', '<':
-			depth++
-			most = max(most, depth)
+			if c == '<' {
+				s.parts += mapParts - 1
+				s.names += (mapParts - 1) * prefix
+			}
+			around = append(around, last)
+			prefix += last
+			s.depth = max(s.depth, len(around))
 		case '}', ']', ')', '>':
-			depth = max(0, depth-1)
+			if n := len(around); n > 0 {
+				prefix -= around[n-1]
+				around = around[:n-1]
+			}
 		case '"', '\'':
 			for i++; i < len(text) && text[i] != c && text[i] != '\n'; i++ {
 				if text[i] == '\\' {
@@ -53,7 +154,12 @@ func nestedProto(text string) int {
 			i = protoComment(text, i)
 		}
 	}
-	return most
+	s.names += s.parts * longest // the package's name, at most
+	return s
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
 // protoComment gives the last byte of the comment that begins at i, or i where none does.
