@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
 )
 
 // An instance of the registry may be behind: what is missing at first may be there a moment later, and only what is missing twice
@@ -63,13 +64,19 @@ func TestASchemaIsAskedForByItsGUID(t *testing.T) {
 		body   string
 		is     error
 	}{
-		"there":    {200, `{"schema":"\"long\"","guid":"cc0e0e0e-53c1-4a1a-8f1a-000000000001"}`, nil},
-		"unknown":  {404, `{"error_code":40403,"message":"Schema not found"}`, mapper.ErrNoSchema},
-		"no GUIDs": {404, `{"error_code":404,"message":"HTTP 404 Not Found"}`, mapper.ErrRefused},
-		"of JSON":  {200, `{"schema":"{}","schemaType":"JSON"}`, mapper.ErrWrongSchema},
+		"there":       {200, `{"schema":"\"long\"","guid":"cc0e0e0e-53c1-4a1a-8f1a-000000000001"}`, nil},
+		"unknown":     {404, `{"error_code":40403,"message":"Schema not found"}`, mapper.ErrNoSchema},
+		"no GUIDs":    {404, `{"error_code":404,"message":"HTTP 404 Not Found"}`, mapper.ErrRefused},
+		"no registry": {404, `{"error_code":404,"message":"HTTP 404 Not Found"}`, mapper.ErrRefused},
+		"of JSON":     {200, `{"schema":"{}","schemaType":"JSON"}`, mapper.ErrWrongSchema},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if req.URL.Path != "/schemas/guids/cc0e0e0e-53c1-4a1a-8f1a-000000000001" {
+			if req.URL.Path == "/schemas/ids/2147483647" && name == "no GUIDs" {
+				w.WriteHeader(404)
+				_, _ = w.Write([]byte(`{"error_code":40403,"message":"Schema not found"}`))
+				return
+			}
+			if req.URL.Path != "/schemas/ids/2147483647" && req.URL.Path != "/schemas/guids/cc0e0e0e-53c1-4a1a-8f1a-000000000001" {
 				t.Errorf("asked for %s", req.URL.Path)
 			}
 			w.WriteHeader(c.status)
@@ -78,6 +85,10 @@ func TestASchemaIsAskedForByItsGUID(t *testing.T) {
 		got, err := client(t, Config{URL: s.URL}).ResolveSchema(t.Context(), mapper.SchemaRef{GUID: guid})
 		if !errors.Is(err, c.is) || err == nil && got.Text != `"long"` {
 			t.Errorf("%s: %v %v", name, got, err)
+		}
+		fatal := (*source.FatalError)(nil)
+		if errors.As(err, &fatal) != (name == "no GUIDs") || fatal != nil && !strings.Contains(err.Error(), "no /schemas/guids. Let the producers name schemas by id") {
+			t.Errorf("%s: %v", name, err)
 		}
 		if errors.Is(c.is, mapper.ErrRefused) && !strings.Contains(err.Error(), "named by its GUID") {
 			t.Errorf("%s: %v", name, err)
