@@ -84,7 +84,7 @@ func NewAvro(opts AvroOptions) Factory {
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		m := &avroMapper{schema: s, schemas: schemaReader[*avroSchema]{store: store}, plans: map[SchemaRef]*avroPlan{}, unknowns: opts.Unknown.Policy, evolution: opts.Evolve}
+		m := &avroMapper{schema: s, schemas: schemaReader[*avroSchema]{store: store}, plans: map[SchemaRef]*avroPlan{}, unknowns: opts.Unknown.Policy, evolution: opts.Evolve.of(s)}
 		if opts.Reader != nil {
 			r, err := parseAvro(*opts.Reader, opts.MaxDepth, true)
 			if err != nil {
@@ -284,7 +284,7 @@ func (m *avroMapper) bind(p *avroPlan, dst *Columns) error {
 func (m *avroMapper) fail(op *avroOp, f *fault) int {
 	m.bad = BadRecordError{Code: f.code, Column: op.path, Reason: f.reason}
 	m.failed = nil
-	if op.col != nil {
+	if op.col != nil && !op.fixed {
 		m.failed = op.col.Field
 	}
 	return -1

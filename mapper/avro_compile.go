@@ -129,7 +129,7 @@ func (f *avroField) writtenIn(w *avroType) int {
 
 // unwritten is the op of a column whose field no record has.
 func (c *avroCompiler) unwritten(r *avroType, names nameIndex, f *Field, path string, at int) avroOp {
-	op := avroOp{at: at, path: path, required: f.Required, code: opAbsent}
+	op := avroOp{at: at, path: path, required: f.Required, fixed: f.fixed(), code: opAbsent}
 	for i := range r.fields {
 		if rf := &r.fields[i]; rf.def != nil && names.find(rf.name) == at {
 			op.code, op.def = opDefault, rf.def
@@ -139,7 +139,7 @@ func (c *avroCompiler) unwritten(r *avroType, names nameIndex, f *Field, path st
 	}
 	if f.mustHave() {
 		op.code, op.fault = opMissing, faultMissing
-		if c.Optional {
+		if c.Optional && !f.fixed() {
 			op.code = opAbsent
 			c.optional(f, path)
 		}
@@ -149,7 +149,7 @@ func (c *avroCompiler) unwritten(r *avroType, names nameIndex, f *Field, path st
 
 // value is the op that brings a value, written as w and read as r, into a column.
 func (c *avroCompiler) value(w, r *avroType, f *Field, path string, at int) avroOp {
-	op := avroOp{at: at, path: path, required: f.Required, typ: w}
+	op := avroOp{at: at, path: path, required: f.Required, fixed: f.fixed(), typ: w}
 	switch {
 	case w.kind == avroUnion:
 		c.union(&op, w, r, f)

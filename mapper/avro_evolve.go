@@ -159,7 +159,7 @@ func (c *avroCompiler) grow(id int, path string, f *avroField) {
 func (c *avroCompiler) wider(w *avroType, f *Field, path string) *Field {
 	t, _ := scalarColumn(w)
 	switch k := f.Type.Kind; {
-	case !c.Widen, w.logical != "" && w.logical != "decimal":
+	case !c.Widen, f.fixed(), w.logical != "" && w.logical != "decimal":
 		return f
 	case t.Kind == Long && k == Int, t.Kind == Double && k == Float:
 	case t.Kind == Decimal && k == Decimal && t.Scale == f.Type.Scale && t.Precision > f.Type.Precision:

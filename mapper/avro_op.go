@@ -41,6 +41,8 @@ type avroOp struct {
 	// wide: the integer is a long, and not an int.
 	wide     bool
 	required bool
+	// fixed: the column stays required.
+	fixed bool
 	// utf8: the bytes must be text.
 	utf8 bool
 	// bits are those that a float of the schema has, to which an integer is promoted; 0 where it is not.

@@ -57,6 +57,9 @@ type DebeziumOptions struct {
 // twice: before is looked at only where it is needed. Numbers come into columns of timestamps only by a cast or a unit in the
 // records' schema.
 //
+// Where value has an Evolution, the fields of the row may ask for changes of the schema. The columns that are named in the options
+// stay as they are, and the placeholder asks for nothing.
+//
 // The factory refuses a table without the columns that are named, and with a type that they can't have.
 func NewDebezium(opts DebeziumOptions, value Factory) Factory {
 	if opts.Unavailable == "" {
@@ -225,10 +228,11 @@ type envelope struct {
 	// taken says which columns are named in the options; rows are the others.
 	taken map[string]int
 	rows  []int
+	row   *envelopeRow
 }
 
 func newEnvelope(s *Schema, opts *DebeziumOptions) (*envelope, error) {
-	e := &envelope{schema: s, opts: opts, taken: map[string]int{}}
+	e := &envelope{schema: s, opts: opts, taken: map[string]int{}, row: newEnvelopeRow(s, opts)}
 	if opts.Op == "" {
 		return nil, errors.New("mapper: debezium: no column is named for op: a row that was deleted looks like any other without it")
 	}

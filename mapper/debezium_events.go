@@ -34,9 +34,9 @@ func newEvents(opts *DebeziumOptions, value Factory) (*envelopeEvents, error) {
 		return nil, nil
 	}
 	rule := &fieldRule{closed: true}
-	s := &Schema{Fields: eventMembers, rule: rule}
+	s := &Schema{Fields: eventMembers, rule: rule, fixed: true}
 	if opts.Wrapped {
-		s = &Schema{Fields: []Field{{Name: "payload", Type: Type{Kind: Struct, Fields: eventMembers}, rule: rule}}, rule: &fieldRule{open: true}}
+		s = &Schema{Fields: []Field{{Name: "payload", Type: Type{Kind: Struct, Fields: eventMembers}, rule: rule}}, rule: &fieldRule{open: true}, fixed: true}
 	}
 	e := &envelopeEvents{}
 	var err error

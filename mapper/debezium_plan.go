@@ -36,12 +36,13 @@ type envelopeMember struct {
 func (e *envelope) sides(units *connectSchema, value Factory) (*envelopePlans, error) {
 	out := &envelopePlans{}
 	for i, side := range []string{"after", "before"} {
-		rows, bad := e.told(units.member(side, nil))
+		row := units.member(side, nil)
+		rows, bad := e.told(row)
 		if bad != nil {
 			return &envelopePlans{bad: bad}, nil
 		}
 		var err error
-		if out.sides[i], err = e.plan(side, rows, value); err != nil {
+		if out.sides[i], err = e.plan(side, row, rows, value); err != nil {
 			return nil, err
 		}
 	}
@@ -62,13 +63,14 @@ func (e *envelope) told(row *connectSchema) ([]Field, *BadRecordError) {
 	return out, nil
 }
 
-// plan makes the plan for after or before, with the fields of the row.
-func (e *envelope) plan(side string, rows []Field, value Factory) (*envelopePlan, error) {
+// plan makes the plan for after or before, with the fields of the row; told is its schema beside the payload.
+func (e *envelope) plan(side string, told *connectSchema, rows []Field, value Factory) (*envelopePlan, error) {
 	p := &envelopePlan{opts: e.opts, name: side}
 	row := envelopeMember{at: -1, field: Field{Name: side, Type: Type{Kind: Struct}, rule: &fieldRule{}}}
 	if e.schema.rule != nil {
 		*row.field.rule = *e.schema.rule
 	}
+	row.field.rule.connect = told
 	for k, i := range e.rows {
 		row.kids = append(row.kids, envelopeMember{at: i, field: rows[k]})
 	}
@@ -92,7 +94,11 @@ func (e *envelope) plan(side string, rows []Field, value Factory) (*envelopePlan
 		p.members = []envelopeMember{{at: -1, kids: p.members, field: Field{Name: "payload", Type: Type{Kind: Struct}, rule: &fieldRule{open: true}}},
 			{at: -1, field: Field{Name: "schema", Type: Type{Kind: Struct}, rule: &fieldRule{open: true}}}} // once at most
 	}
-	p.schema = &Schema{ID: e.schema.ID, Fields: fieldsOf(p.members), rule: &fieldRule{open: true}}
+	p.schema = &Schema{ID: e.schema.ID, Fields: fieldsOf(p.members), rule: &fieldRule{open: true},
+		elsewhere: slices.Clone(e.schema.elsewhere), envelope: e.row}
+	for _, i := range e.taken {
+		p.schema.elsewhere = append(p.schema.elsewhere, e.schema.Fields[i])
+	}
 	var err error
 	p.mapper, err = value(p.schema)
 	return p, err
@@ -129,6 +135,7 @@ func (e *envelope) column(name, column, field string) envelopeMember {
 			rule.cast.rule = castUnitless
 		}
 	}
+	fix(&f)
 	return envelopeMember{at: at, field: f}
 }
 
@@ -200,6 +207,9 @@ func (p *envelopePlan) run(rec *source.Record, dst *Columns) error {
 	}
 	err := p.mapper.Map(rec, v)
 	dst.bound = v.bound
+	if ask, ok := errors.AsType[*EvolveError](err); ok {
+		return p.asked(ask)
+	}
 	if bad, ok := errors.AsType[*BadRecordError](err); ok {
 		bad.Column = p.named(bad.Column)
 	}

@@ -11,13 +11,16 @@ import (
 // connectSchema is a schema of Kafka Connect as its JSON converter writes it beside a payload: what it says of units.
 type connectSchema struct {
 	// Name is that of a type that is more than how it is written, such as io.debezium.time.MicroTimestamp.
-	Name       string            `json:"name"`
+	Name string `json:"name"`
+	// Type is how it is written: int32, string, struct and so on.
+	Type       string            `json:"type"`
 	Parameters map[string]string `json:"parameters"`
 	// Field is the name among the Fields of a struct.
 	Field  string          `json:"field"`
 	Fields []connectSchema `json:"fields"`
-	// Items are those of an array, Values those of a map.
+	// Items are those of an array, Keys and Values those of a map.
 	Items  *connectSchema `json:"items"`
+	Keys   *connectSchema `json:"keys"`
 	Values *connectSchema `json:"values"`
 }
 
@@ -81,6 +84,13 @@ func (s *connectSchema) tell(f *Field, path string) *BadRecordError {
 	}
 	if named || f.Type.Kind == Variant {
 		return nil
+	}
+	if f.Type.Kind == Struct {
+		rule := fieldRule{}
+		if f.rule != nil {
+			rule = *f.rule
+		}
+		rule.connect, f.rule = s, &rule
 	}
 	f.Type.Fields = slices.Clone(f.Type.Fields)
 	for i := range f.Type.Fields {

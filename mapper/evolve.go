@@ -26,6 +26,14 @@ type Evolution struct {
 // DefaultMaxColumns is MaxColumns where it is not set.
 const DefaultMaxColumns = 1000
 
+// of is what records may ask for that are read into s.
+func (e Evolution) of(s *Schema) Evolution {
+	if s.fixed {
+		return Evolution{}
+	}
+	return e
+}
+
 // On says that any change is allowed.
 func (e *Evolution) On() bool { return e.Add || e.Widen || e.Optional }
 
@@ -173,14 +181,20 @@ type wishes struct {
 	free int
 	// elsewhere are columns that other parts of a record fill. A field of such a name is no column, and does not become one.
 	elsewhere []Field
-	bad       *BadRecordError
+	// envelope is nil where the row is in none.
+	envelope *envelopeRow
+	bad      *BadRecordError
 }
 
 func newWishes(e Evolution, s *Schema) wishes {
 	if e.MaxColumns == 0 {
 		e.MaxColumns = DefaultMaxColumns
 	}
-	return wishes{Evolution: e, free: e.MaxColumns - countFields(s.Fields) - countFields(s.elsewhere), elsewhere: s.elsewhere}
+	w := wishes{Evolution: e, free: e.MaxColumns - countFields(s.Fields) - countFields(s.elsewhere), elsewhere: s.elsewhere, envelope: s.envelope}
+	if s.envelope != nil {
+		w.free = e.MaxColumns - s.envelope.columns
+	}
+	return w
 }
 
 // seeUntyped tells of a field that has no type yet.
@@ -194,7 +208,7 @@ func (w *wishes) seeUntyped(path string) {
 // fills.
 func (w *wishes) taken(id int, rule *fieldRule, columns []Field, name string) bool {
 	same := func(f Field) bool { return rule.key(f.Name) == rule.key(name) }
-	return slices.ContainsFunc(columns, same) || id == 0 && slices.ContainsFunc(w.elsewhere, same)
+	return rule.stays() || slices.ContainsFunc(columns, same) || id == 0 && slices.ContainsFunc(w.elsewhere, same)
 }
 
 func countFields(fields []Field) int {

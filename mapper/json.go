@@ -49,7 +49,7 @@ func NewJSON(opts JSONOptions) Factory {
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		m := &jsonMapper{schema: s, depth: opts.MaxDepth, unknowns: opts.Unknown.Policy, evolution: opts.Evolve}
+		m := &jsonMapper{schema: s, depth: opts.MaxDepth, unknowns: opts.Unknown.Policy, evolution: opts.Evolve.of(s)}
 		if m.depth == 0 {
 			m.depth = defaultDepth
 		}

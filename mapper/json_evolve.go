@@ -81,7 +81,7 @@ func (w *jsonWishes) object(n *jsonNode, id int, b []byte, i int) int {
 		}
 	}
 	for _, k := range n.kids {
-		if k.field.mustHave() && !seen[k] && w.Optional {
+		if k.field.mustHave() && !k.field.fixed() && !seen[k] && w.Optional {
 			w.optional(k.field, k.path)
 		}
 	}
@@ -98,7 +98,7 @@ func (w *jsonWishes) unknown(n *jsonNode, id int, name string, b []byte, i int) 
 	}
 	w.rule = n.rule
 	path := join(n.path, shownName([]byte(name)))
-	t, end, why := w.infer(b, i, path, 1)
+	t, end, why := w.typed(n.rule.told(name), b, i, path)
 	switch {
 	case why != "":
 		w.fail(path, why)
@@ -124,6 +124,7 @@ func (w *jsonWishes) asked(id int, rule *fieldRule, name string) string {
 // value looks at a value of n's column.
 func (w *jsonWishes) value(n *jsonNode, b []byte, i int) int {
 	switch c := b[i]; {
+	case n.field.fixed() || w.envelope.has(w.m, b, i):
 	case c == 'n':
 		if n.required && w.Optional {
 			w.optional(n.field, n.path)

@@ -17,6 +17,9 @@ func (w *jsonWishes) infer(b []byte, i int, path string, depth int) (t Type, end
 	if depth > deepestInferred {
 		return t, end, "a field that is no column, and is nested too deep to become one"
 	}
+	if b[i] != '{' && w.unavailable(b, i, path) {
+		return t, end, ""
+	}
 	switch b[i] {
 	case 'n':
 	case 't', 'f':

@@ -92,7 +92,7 @@ func NewProto(opts ProtoOptions) Factory {
 			return nil, err
 		}
 		m := &protoMapper{schema: s, schemas: schemaReader[*protoSchema]{store: store}, plans: map[string]*protoPlan{}, depth: opts.MaxDepth,
-			reject: opts.Unknown.Policy == UnknownReject, evolution: opts.Evolve}
+			reject: opts.Unknown.Policy == UnknownReject, evolution: opts.Evolve.of(s)}
 		if opts.Schema == nil {
 			return m, nil
 		}

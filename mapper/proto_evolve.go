@@ -127,7 +127,7 @@ func (c *protoCompiler) valueType(fd protoreflect.FieldDescriptor, depth int, ro
 
 // wider is the type that takes every value of a field and that its column may be widened to; nil where there is none.
 func (c *protoCompiler) wider(fd protoreflect.FieldDescriptor, f *Field) *Type {
-	if !c.Widen || f.cast().rule != castNone {
+	if !c.Widen || f.fixed() || f.cast().rule != castNone {
 		return nil
 	}
 	t := protoKinds[fd.Kind()]
@@ -153,7 +153,7 @@ func (m *protoMapper) lacks() error {
 		return &bad
 	}
 	switch {
-	case bad.Code == CodeRequired && m.evolution.Optional && f.field.Required && !f.needed:
+	case bad.Code == CodeRequired && m.evolution.Optional && f.field.Required && !f.field.fixed() && !f.needed:
 		return &EvolveError{Changes: []Change{{Kind: MakeOptional, ID: f.field.ID, Path: bad.Column}}, Bad: &bad}
 	case (bad.Code == CodeRange || bad.Code == CodePrecision) && f.wide != nil:
 		return &EvolveError{Changes: []Change{{Kind: WidenType, ID: f.field.ID, Type: *f.wide, Path: bad.Column}}, Bad: &bad}

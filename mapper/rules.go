@@ -131,8 +131,12 @@ type fieldRule struct {
 	drop map[string]bool
 	// open: fields inside that are no member are left out, whatever the policy for them; closed: they make the record bad.
 	open, closed bool
-	cast         Cast
-	zone         *time.Location
+	// fixed: records may not ask for a change of the column, and of what is inside.
+	fixed bool
+	// connect is the schema beside the payload of what is inside; nil where there is none.
+	connect *connectSchema
+	cast    Cast
+	zone    *time.Location
 }
 
 // source is the name of the field that the column is filled from.
@@ -144,6 +148,8 @@ func (f *Field) source() string {
 }
 
 func (f *Field) hidden() bool { return f.rule != nil && f.rule.hidden }
+
+func (f *Field) fixed() bool { return f.rule != nil && f.rule.fixed }
 
 func (f *Field) cast() Cast {
 	if f.rule == nil {
@@ -169,6 +175,9 @@ func (r *fieldRule) drops(name string) bool {
 
 // ignores says that a field of that name, which is no column, is left out whatever the policy.
 func (r *fieldRule) ignores(name string) bool { return r != nil && (r.open || r.drops(name)) }
+
+// stays says that no field becomes a member.
+func (r *fieldRule) stays() bool { return r != nil && r.fixed }
 
 // refuses says that fields that are no column make the record bad, also where the policy is another.
 func (r *fieldRule) refuses() bool { return r != nil && r.closed }

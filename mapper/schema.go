@@ -117,6 +117,10 @@ type Schema struct {
 	elsewhere []Field
 	// rule is what Rules say of the row.
 	rule *fieldRule
+	// fixed: no record may ask for another one.
+	fixed bool
+	// envelope is what newWishes has to know where the row is in an envelope; nil elsewhere.
+	envelope *envelopeRow
 }
 
 // maxSchemaDepth bounds the nesting of types. Recursion over a schema that came from a catalog is bounded with it.

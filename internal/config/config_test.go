@@ -48,6 +48,24 @@ func TestSmallestConfigurationHasEveryDefault(t *testing.T) {
 	}
 }
 
+func TestEvolutionIsThereForEachFormatInAnEnvelope(t *testing.T) {
+	const rest = "name: n\nsource: {kafka: {brokers: [\"a:1\"], topics: [t]}}\ncatalog: {type: rest}\ntable: {name: d.t, evolve: [add, widen, optional]}\nrecord: "
+	for record, refused := range map[string]string{
+		"{format: json, envelope: debezium}":                                                             "",
+		"{format: json, envelope: debezium, debezium: {wrapped: true}}":                                  "",
+		"{format: json, envelope: debezium, registry: {url: \"http://r\"}}":                              "",
+		"{format: avro, envelope: debezium, registry: {url: \"http://r\"}}":                              "",
+		"{format: protobuf, envelope: debezium, registry: {url: \"http://r\"}}":                          "",
+		"{format: csv, envelope: debezium, unknown: evolve, csv: {columns: [a]}}":                        "table.evolve",
+		"{format: json, envelope: debezium, unknown: reject, debezium: {op: _op, unavailable: as_null}}": "record.unknown",
+	} {
+		_, err := Parse("floe.yaml", []byte(rest+record+"\n"), env())
+		if (err != nil) != (refused != "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v", record, err)
+		}
+	}
+}
+
 func TestEveryKeyIsRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"pw": "from-file\n", "ca.pem": "x", "app.pem": "x", "app.key": "x"} {

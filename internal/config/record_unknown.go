@@ -40,5 +40,4 @@ func (v *validator) evolve() {
 		return
 	}
 	v.check(r.Format != "csv" && r.Format != "raw", "table.evolve", "works with record.format json, avro and protobuf; remove the key")
-	v.check(r.Envelope == "none", "table.evolve", "does not work with an envelope; remove the key")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stormfloe/floe/internal/fault"
 	"github.com/stormfloe/floe/internal/harness"
 	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
 	"github.com/stormfloe/floe/source/memory"
 	"github.com/stormfloe/floe/topology"
 )
@@ -121,6 +122,59 @@ func TestRecordsChangeTheSchemaAndKeepTheirOwnValues(t *testing.T) {
 			}
 			if n := len(g.Catalog.Metadata().Schemas()); n > 10 {
 				t.Errorf("%d schemas", n)
+			}
+		})
+	}
+}
+
+// changeEvents has records come in Debezium's envelope, as created and deleted rows in turn.
+func changeEvents(opts mapper.DebeziumOptions) mapper.Factory {
+	rows := mapper.NewDebezium(opts, mapper.NewJSON(mapper.JSONOptions{Evolve: allOfIt}))
+	return func(s *mapper.Schema) (mapper.Mapper, error) {
+		m, err := rows(s)
+		return &enveloped{m}, err
+	}
+}
+
+type enveloped struct{ mapper.Mapper }
+
+func (m *enveloped) Map(rec *source.Record, dst *mapper.Columns) error {
+	r := *rec
+	sides := [2]string{"null", string(rec.Value)}
+	op := "c"
+	if rec.Position%2 == 1 {
+		sides[0], sides[1], op = sides[1], sides[0], "d"
+	}
+	r.Value = fmt.Appendf(nil, `{"before":%s,"after":%s,"source":{"lsn":%d,"new":1},"op":%q,"ts_ms":1,"new":1}`, sides[0], sides[1], rec.Position, op)
+	return m.Mapper.Map(&r, dst)
+}
+
+func TestRowsInEnvelopesChangeTheSchemaAndKeepTheirOwnValues(t *testing.T) {
+	for _, tasks := range []int{1, 3} {
+		bubble(t, func(t *testing.T) {
+			g := newGrowth(t, 3)
+			p := iceberg.PrimitiveTypes
+			own := []iceberg.NestedField{{ID: 90, Name: "_op", Type: p.String, Required: true}, {ID: 91, Name: "_lsn", Type: p.Int32, Required: true}}
+			if err := g.Catalog.Apply(table.NewAddSchemaUpdate(iceberg.NewSchema(2, append(g.Catalog.Metadata().CurrentSchema().Fields(), own...)...)),
+				table.NewSetCurrentSchemaUpdate(-1)); err != nil {
+				t.Fatal(err)
+			}
+			g.produce(3)
+			plan := fault.New(nil)
+			cfg := evolving(g.World, plan, tasks)
+			cfg.Mapper = changeEvents(mapper.DebeziumOptions{Op: "_op", Source: map[string]string{"lsn": "_lsn"}})
+			if err := g.Live(t, cfg, plan); err != nil {
+				t.Fatal(err)
+			}
+			g.check(t)
+			sc := g.Catalog.Metadata().CurrentSchema()
+			for name, want := range map[string]iceberg.NestedField{"n": {Type: p.Int64}, "_op": own[0], "_lsn": own[1]} {
+				if f, _ := sc.FindFieldByName(name); f.Required != want.Required || !f.Type.Equals(want.Type) {
+					t.Errorf("%s is %v", name, f)
+				}
+			}
+			if _, there := sc.FindFieldByName("new"); there {
+				t.Error("a field of the envelope is a column")
 			}
 		})
 	}
