@@ -307,3 +307,23 @@ func TestDebeziumsOwnRecordsAskForNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestDecimalsBesideThePayloadsSchemaAskForMoreDigits(t *testing.T) {
+	s := &Schema{Fields: []Field{{ID: 1, Name: "_op", Type: Type{Kind: String}}, {ID: 2, Name: "v", Type: Type{Kind: Decimal, Precision: 4, Scale: 2}}}}
+	field := connectField("v", "bytes", connectDecimal, `,"parameters":{"scale":"2","connect.decimal.precision":"10"}`)
+	opts := DebeziumOptions{Op: "_op", Wrapped: true}
+	for value, want := range map[string]string{
+		`"BNI="`: "row", `"AeJA"`: "widen 2 decimal(6,2)", `"1234"`: "widen 2 decimal(7,2)", `123456.78`: "widen 2 decimal(8,2)",
+		`"////////////////////////////////"`: "row", `"f///////////////////////////////////"`: "bad range v",
+	} {
+		if got, _ := askEvent(t, s, NewDebezium(opts, NewJSON(JSONOptions{Evolve: everything})), []byte(wrappedEvent("c", field, value))); got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+		if strings.HasPrefix(want, "widen") {
+			want = "bad range v"
+		}
+		if got, _ := askEvent(t, s, NewDebezium(opts, NewJSON(JSONOptions{Evolve: Evolution{Add: true}})), []byte(wrappedEvent("c", field, value))); got != want {
+			t.Errorf("%s without widen: %s", value, got)
+		}
+	}
+}

@@ -142,6 +142,8 @@ func (w *jsonWishes) value(n *jsonNode, b []byte, i int) int {
 			i = w.next(n.kids[0], b, i)
 		}
 		return i + 1
+	case w.Widen && n.casts != nil && n.field.Type.Kind == Decimal && (c == '"' || c == '-' || c >= '0' && c <= '9'):
+		w.castDecimal(n, b, i)
 	case w.Widen:
 		w.number(n, b, i)
 	}
@@ -187,5 +189,20 @@ func (w *jsonWishes) number(n *jsonNode, b []byte, i int) {
 		if p := v.count + exp; exp >= 0 && p > int64(t.Precision) && p <= 38 {
 			w.widen(n.field, n.path, Type{Kind: Decimal, Precision: int(p), Scale: t.Scale})
 		}
+	}
+}
+
+// castDecimal asks for as many digits as the value has by the column's rule.
+func (w *jsonWishes) castDecimal(n *jsonNode, b []byte, i int) {
+	t, form, _ := w.m.scalar(n, b, i)
+	f := *n.field
+	for ; f.Type.Precision <= 38; f.Type.Precision++ {
+		if n.casts.put(newColumn(&f), t, form, nil) != nil {
+			continue
+		}
+		if f.Type.Precision > n.field.Type.Precision {
+			w.widen(n.field, n.path, f.Type)
+		}
+		return
 	}
 }
