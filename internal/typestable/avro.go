@@ -38,7 +38,7 @@ func logical(typ, name string) string { return fmt.Sprintf(`{"type":%q,"logicalT
 
 func avroNumbers() []*Form {
 	return []*Form{
-		avro("`null`", "null", writeNothing, nil, everyKind(Exact, Case{"null", "null"})...),
+		avro("`null`", "null", writeNothing, nil, everyKind(Exact, []string{"variant"}, Case{"null", "null"})...),
 		avro("`boolean`", "boolean", writeBoolean, []string{"true"},
 			Cell{"boolean", Exact, []Case{{"true", "true"}, {"false", "false"}, {"bytes 0x02", "!syntax"}, {"bytes 0x", "!syntax"}}}),
 		avro("`int`", "int", writeLong, []string{"7"},

@@ -10,7 +10,7 @@ import (
 )
 
 const csvIntro = "One record of CSV a message; a field goes to the column of its name. Everything is text, and the rules are those that JSON has for " +
-	"numbers, booleans and text; what looks like a number may be base64. Beside the forms below, a byte order mark and anything behind the record make it bad. Structs, lists and maps can't be filled."
+	"numbers, booleans and text; what looks like a number may be base64. Beside the forms below, a byte order mark and anything behind the record make it bad. Structs, lists, maps and variants can't be filled."
 
 func csvFormat() *Format {
 	f := &Format{Name: "CSV", Intro: csvIntro}
@@ -27,7 +27,8 @@ func csvFormat() *Format {
 		if form.Refusal == "" {
 			form.Refusal = mapper.CodeType
 		}
-		form.Takes = append(form.Takes, refusing(mapper.CodeSchema, form.Samples, "struct", "list", "map")...)
+		form.Takes = slices.DeleteFunc(form.Takes, func(c Cell) bool { return c.Type == "variant" }) // JSON's
+		form.Takes = append(form.Takes, refusing(mapper.CodeSchema, form.Samples, "struct", "list", "map", "variant")...)
 	}
 	return f
 }
@@ -35,7 +36,7 @@ func csvFormat() *Format {
 func csvLiterals() []*Form {
 	null := &Form{Name: "an empty field without quotes", Samples: []string{""}}
 	for _, k := range kinds {
-		if k.name != "struct" && k.name != "list" && k.name != "map" {
+		if k.name != "struct" && k.name != "list" && k.name != "map" && k.name != "variant" {
 			null.Takes = append(null.Takes, Cell{k.typ, Exact, []Case{{"", "null"}}})
 		}
 	}

@@ -33,7 +33,7 @@ What is taken is also written to tables and read back with PyIceberg and DuckDB,
 
 Nothing wraps, is cut or guessed. The codes behind ✗ are those of bad records: they are in the errors, the metrics and
 the rejects. Values are written here as: fractions of a second to the type's unit, bytes in hexadecimal, structs as
-` + "`{member: value}`, lists as `[value]`, maps as `[key = value]`, text in JSON's ASCII form" + `.
+` + "`{member: value}`, lists as `[value]`, maps as `[key = value]`, text in JSON's ASCII form, variants as JSON" + `.
 
 `
 

@@ -77,7 +77,7 @@ var kinds = []struct{ name, typ string }{
 	{"timestamptz", "timestamptz"}, {"timestamp_ns", "timestamp_ns"}, {"timestamptz_ns", "timestamptz_ns"},
 	{"string", "string"}, {"uuid", "uuid"}, {"fixed", "fixed(3)"}, {"binary", "binary"},
 	{"struct", "struct<a: long, b: string>"}, {"list", "list<long>"}, {"map", "map<string, long>"},
-	{"unknown", "unknown"},
+	{"variant", "variant"}, {"unknown", "unknown"},
 }
 
 // kindOf is the name before a type's arguments.

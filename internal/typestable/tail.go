@@ -13,7 +13,7 @@ A column of type variant takes any JSON value: text, booleans, arrays and object
 up to 38 digits and places as decimals; the rest as the nearest double, and an integer that none of them holds is refused (code precision). null
 is null in the column, and a variant's null inside. A key that is there twice is refused (code duplicate_key). Variants are not shredded, and the
 table's metadata have no bounds for them. Avro, Protobuf, CSV, raw values, Debezium's envelope and an embedder's rows don't fill them, and lists and
-maps don't hold them. DuckDB 1.5 reads them; arrow-go 18.8, and with it iceberg-go, fails on objects of more than some hundred keys.
+maps don't hold them. DuckDB 1.5 reads them, also in ` + "`.ci/cells`" + `; PyIceberg 0.12 does not have the type; arrow-go 18.8, and with it iceberg-go, fails on objects of more than some hundred keys.
 
 ## Limits
 

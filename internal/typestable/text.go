@@ -3,6 +3,7 @@ package typestable
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stormfloe/floe/internal/variant"
 	"github.com/stormfloe/floe/mapper"
 )
 
@@ -50,8 +52,41 @@ func Text(c *mapper.Column, i int) string {
 		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 	case mapper.Fixed, mapper.Binary:
 		return "0x" + hex.EncodeToString(c.Slot(i))
+	case mapper.Variant:
+		v, err := variant.Decode(c.Kids[0].Slot(i), c.Kids[1].Slot(i))
+		if err != nil {
+			return err.Error()
+		}
+		return variantText(v)
 	}
 	return nested(c, i)
+}
+
+// variantText gives a variant as JSON: the members by their keys, a number without zeros at its end.
+func variantText(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return quote(v)
+	case float64:
+		return float(v, 64)
+	case *big.Rat:
+		places, _ := v.FloatPrec()
+		return v.FloatString(places)
+	case []any:
+		for _, e := range v {
+			parts = append(parts, variantText(e))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, quote(k)+": "+variantText(v[k]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return fmt.Sprint(v)
 }
 
 func nested(c *mapper.Column, i int) string {

@@ -132,7 +132,7 @@ func (b *builder) create(ctx context.Context, ident table.Identifier, typ, by st
 		return nil, err
 	}
 	def := tableio.Definition{Schema: schema, Properties: iceberg.Properties{}}
-	if strings.HasSuffix(typ, "_ns") || typ == "unknown" {
+	if strings.HasSuffix(typ, "_ns") || typ == "unknown" || typ == "variant" {
 		def.Properties[table.PropertyFormatVersion] = "3"
 	}
 	if by != "" {
