@@ -57,12 +57,12 @@ type benchFlags struct {
 
 func (f *benchFlags) add(fs *flag.FlagSet) {
 	s := &f.Settings
-	fs.StringVar(&s.Workload, "workload", "a", "`NAME` of the kind of records: a, b or avro-a")
+	choiceVar(fs, &s.Workload, "workload", "a", bench.Workloads(), "`NAME` of the kind of records")
 	fs.Uint64Var(&s.Seed, "seed", 1, "`N` that the records are made from")
 	fs.Int64Var(&s.Records, "records", 0, "`N` records; default 5000000 of a and avro-a, 500000 of b, and 2 GB at most where they are widened")
 	fs.IntVar(&s.RecordBytes, "record-bytes", 0, "`N` bytes a record of a, up to 1048576; default 143")
 	fs.IntVar(&s.Partitions, "partitions", 8, "`N` partitions of the topic")
-	fs.StringVar(&s.Codec, "codec", "lz4", "`CODEC` of the record batches: none, gzip, snappy, lz4 or zstd")
+	choiceVar(fs, &s.Codec, "codec", "lz4", bench.Codecs(), "`CODEC` of the record batches")
 	fs.IntVar(&s.Writers, "writers", 2, "`N` writer tasks")
 	fs.IntVar(&s.IcebergPartitions, "iceberg-partitions", 0, "`N` buckets of the id that the table is partitioned by; 0 and 1 for none")
 	fs.IntVar(&s.History, "history", 0, "`N` snapshots that the table has before")

@@ -35,6 +35,8 @@ type cli struct {
 	signals func() (c <-chan os.Signal, stop func())
 	// sameSignal is how soon after the first signal a second one is taken for the same.
 	sameSignal time.Duration
+	// declared is given the flags of a command where these alone are asked for: the command then ends with errHelp.
+	declared func(*flag.FlagSet)
 }
 
 // command is one subcommand. It parses its own arguments.
@@ -50,7 +52,8 @@ type command struct {
 }
 
 func commands() []*command {
-	return []*command{demoCommand(), runCommand(), validateCommand(), statusCommand(), doctorCommand(), positionsCommand(), walCommand(), rejectsCommand(), configCommand(), benchCommand(), versionCommand()}
+	return []*command{demoCommand(), runCommand(), validateCommand(), statusCommand(), doctorCommand(), positionsCommand(), walCommand(), rejectsCommand(), configCommand(), benchCommand(),
+		completionCommand(), versionCommand()}
 }
 
 // run is the whole binary with everything it touches given to it. It returns the exit code.
@@ -76,6 +79,8 @@ func (c *cli) main(args []string) int {
 		return c.help(args[1:])
 	case "-version", "--version":
 		name = "version"
+	case completeWord:
+		return c.complete(args[1:])
 	case benchBroker:
 		return c.exit(c.serveBench())
 	}
@@ -177,6 +182,10 @@ func (c *cli) printJSON(v any) error {
 func (c *cli) parse(cmd *command, fs *flag.FlagSet, args []string) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
+	if c.declared != nil {
+		c.declared(fs)
+		return nil, errHelp
+	}
 	var rest []string
 	for {
 		err := fs.Parse(args)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 
-// TestMain is also floe itself: bench starts its own binary, and TestDemoKilled this one.
+// TestMain is also floe itself: bench starts its own binary, TestDemoKilled and the completion of shells this one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == benchBroker || os.Args[1] == "demo") {
+	if len(os.Args) > 1 && slices.Contains([]string{benchBroker, "demo", "completion", completeWord}, os.Args[1]) {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 	}
 	goleak.VerifyTestMain(m)
@@ -95,7 +96,7 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"usage": {"--help"}, "demo": {"demo", "--help"}, "run": {"run", "-h"}, "validate": {"help", "validate"}, "doctor": {"doctor", "--help"},
 		"positions": {"positions", "--help"}, "version": {"version", "--help"}, "bench": {"bench", "--help"}, "rejects": {"rejects", "--help"},
-		"status": {"status", "--help"}, "config": {"config", "--help"}, "wal": {"wal", "--help"},
+		"status": {"status", "--help"}, "config": {"config", "--help"}, "completion": {"completion", "--help"}, "wal": {"wal", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := call(t, args...)
@@ -140,7 +141,7 @@ func TestWrongUsageIsOneSentenceAndExitCode2(t *testing.T) {
 		{"bench", "--record-bytes", "100"}, {"bench", "--record-bytes", "2000", "--workload", "b"}, {"bench", "--codec", "zip"},
 		{"bench", "--brokers", "localhost:9092"}, {"bench", "--topic", "t"}, {"bench", "--produced"},
 		{"bench", "--memory", "much"}, {"bench", "--seal-bytes", "2", "--memory", "1MiB"},
-		{"version", "now"}, {"config"}, {"config", "show"}, {"config", "schema", "more"}, {"config", "example", "--json"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
+		{"version", "now"}, {"completion"}, {"completion", "csh"}, {"completion", "bash", "zsh"}, {"config"}, {"config", "show"}, {"config", "schema", "more"}, {"config", "example", "--json"}, {"run", "testdata"}, {"run", "testdata/unknown.yaml"}, {"run", "testdata/secret.yaml"},
 		{"run", "testdata/schema.yaml"}, {"run", "testdata/partition.yaml"}, {"run", "testdata/catalog.yaml"}, {"run", "testdata/ca.yaml"},
 	} {
 		a := call(t, args...)

@@ -8,6 +8,7 @@
 //	floe positions show|set|forget  where the table stands, and the answer to every "stop and ask"
 //	floe wal list|show        what a start would do with the notes of commits that may not have landed
 //	floe config example|schema  a configuration to start from, and the JSON Schema of configurations
+//	floe completion bash|zsh|fish  what makes a shell complete all this
 //	floe bench                how fast it is on this machine, from Kafka to visible rows
 //	floe version
 //

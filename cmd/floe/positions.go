@@ -48,11 +48,15 @@ floe positions forget orders.yaml returns
 	}
 }
 
+// everywhere is what --all sets all partitions to.
+var everywhere = []string{"earliest", "latest"}
+
 func runPositions(c *cli, cmd *command, args []string) error {
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	yes := fs.Bool("yes", false, "set, forget: without asking")
-	all := fs.String("all", "", "set: all partitions to `WHERE`: earliest or latest")
+	var all string
+	choiceVar(fs, &all, "all", "", everywhere, "set: all partitions to `WHERE`")
 	rest, err := c.parse(cmd, fs, args)
 	switch {
 	case err != nil:
@@ -61,9 +65,9 @@ func runPositions(c *cli, cmd *command, args []string) error {
 		return usagef(cmd, "show, set or forget is missing")
 	case !slices.Contains([]string{"show", "set", "forget"}, rest[0]):
 		return usagef(cmd, "%q is none of show, set and forget", rest[0])
-	case *all != "" && *all != "earliest" && *all != "latest":
-		return usagef(cmd, "--all %s is neither earliest nor latest", *all)
-	case *all != "" && rest[0] != "set":
+	case all != "" && !slices.Contains(everywhere, all):
+		return usagef(cmd, "--all %s is neither earliest nor latest", all)
+	case all != "" && rest[0] != "set":
 		return usagef(cmd, "--all belongs to set, not to %s", rest[0])
 	}
 	verb := rest[0]
@@ -84,7 +88,7 @@ func runPositions(c *cli, cmd *command, args []string) error {
 	case "show":
 		err = c.showPositions(ctx, p, *asJSON)
 	case "set":
-		err = c.setPositions(ctx, cmd, p, rest, *all, *yes, *asJSON)
+		err = c.setPositions(ctx, cmd, p, rest, all, *yes, *asJSON)
 	default:
 		err = c.forgetPositions(ctx, cmd, p, rest, *yes, *asJSON)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,6 +24,9 @@ var codecs = map[string]kgo.CompressionCodec{
 	"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 	"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 }
+
+// Codecs are the names of the codecs.
+func Codecs() []string { return slices.Sorted(maps.Keys(codecs)) }
 
 // packer makes record batches, as a producer would send them.
 type packer struct {

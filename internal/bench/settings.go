@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,12 +59,7 @@ func (s Settings) Validate() error {
 		return fmt.Errorf("--record-bytes %d: write %d to %d", s.RecordBytes, w.base, MaxRecordBytes)
 	}
 	if _, ok := codecs[s.Codec]; !ok {
-		var names []string
-		for name := range codecs {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return fmt.Errorf("there is no codec %q; write one of %s", s.Codec, strings.Join(names, ", "))
+		return fmt.Errorf("there is no codec %q; write one of %s", s.Codec, strings.Join(Codecs(), ", "))
 	}
 	return nil
 }

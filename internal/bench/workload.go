@@ -33,6 +33,9 @@ const MaxRecordBytes = 1 << 20
 // firstID is the id of record 0.
 const firstID = 1_000_000_000
 
+// Workloads are the names that WorkloadOf knows.
+func Workloads() []string { return []string{"a", "b", "avro-a"} }
+
 // WorkloadOf gives a workload by its name.
 func WorkloadOf(name string) (Workload, error) {
 	switch name {
