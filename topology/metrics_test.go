@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -264,5 +265,30 @@ func TestWALIsCounted(t *testing.T) {
 		if got := state(); got != c.want {
 			t.Errorf("step %d: %s, want %s", i, got, c.want)
 		}
+	}
+}
+
+// A start that fails behind the table has registered metrics already.
+func TestATopologyThatHasEndedLeavesNoMetrics(t *testing.T) {
+	for name, wrong := range map[string]error{"in its start": errors.New("no rejects table today"), "later": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(1, 25)
+				cfg, to := g.rejecting()
+				to.err = wrong
+				reg := prometheus.NewPedanticRegistry()
+				cfg.Registerer, cfg.UntilCaughtUp = reg, true
+				top := g.topology(t, cfg)
+				if err := top.Run(t.Context()); !errors.Is(err, wrong) {
+					t.Fatalf("Run gave %v, want %v", err, wrong)
+				}
+				if left, err := reg.Gather(); err != nil || len(left) > 0 {
+					t.Errorf("%d metrics are left, the first %v; %v", len(left), left[:min(1, len(left))], err)
+				}
+				if st := top.Status(); st.Phase != PhaseEnded || wrong != nil && !strings.Contains(st.LastError, wrong.Error()) {
+					t.Errorf("status %+v", st)
+				}
+			})
+		})
 	}
 }

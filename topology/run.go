@@ -105,6 +105,7 @@ func (r *run) run(ctx context.Context) error {
 	if err == nil {
 		err = r.flow(life, reading)
 	}
+	r.met.unregister() // a start that fails may have metrics already
 	close(finished)
 	_ = guard.Wait()
 	r.state.setPhase(PhaseEnded)
@@ -227,7 +228,6 @@ func isFinal(err error) bool {
 
 // flow runs the workers and committers, and the source in front of them, until the source has ended.
 func (r *run) flow(life, reading context.Context) error {
-	defer r.met.unregister()
 	r.acks = newAcker(r)
 	for i := range r.cfg.tasks() {
 		w, err := newWorker(r, i)

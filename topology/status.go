@@ -49,6 +49,9 @@ type Status struct {
 	WAL     *WALStatus     `json:"wal,omitempty"`
 	// Rejects counts the records of this run that went to the rejects table, in sealed batches, by what makes them rejects.
 	Rejects map[mapper.Code]int64 `json:"rejects,omitempty"`
+	// FilteredBy counts the records that each rule of a filter has left out in this run; those read again count again. A topology does
+	// not know the rules of its mapper: floe run fills them in.
+	FilteredBy map[string]int64 `json:"filtered_by,omitempty"`
 
 	// Troubles last at this moment, and are tried against.
 	Troubles []TroubleStatus `json:"troubles,omitempty"`

@@ -108,11 +108,16 @@ type runner struct {
 	killed <-chan struct{}
 	// started is told each topology before it runs.
 	started func(i int, t *topology.Topology)
+
+	reg *prometheus.Registry
+	// filters are the metrics of record.filter that are registered, by the place of the configuration.
+	filters map[int]*filterMetrics
 }
 
 // run gives what became of each topology; err where none was started, or all were killed.
 func (r *runner) run(ctx context.Context) (errs []error, err error) {
 	reg := prometheus.NewRegistry()
+	r.reg, r.filters = reg, map[int]*filterMetrics{}
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reg.MustRegister(newBuildInfo())
 	tops := make([]*topology.Topology, len(r.cfgs))
@@ -126,7 +131,7 @@ func (r *runner) run(ctx context.Context) (errs []error, err error) {
 				errs[i] = redacted(fmt.Errorf("close the catalog: %w", cerr), cfg)
 			}
 		}()
-		if tops[i], err = r.make(p, reg); err != nil {
+		if tops[i], err = r.make(i, p); err != nil {
 			return nil, err
 		}
 		r.started(i, tops[i])
@@ -148,13 +153,25 @@ func (r *runner) logOf(cfg *config.Config) *slog.Logger {
 	return r.log.With("config", cfg.File())
 }
 
-func (r *runner) make(p *parts, reg *prometheus.Registry) (*topology.Topology, error) {
+func (r *runner) make(i int, p *parts) (*topology.Topology, error) {
 	if f := p.format.filter; f != nil {
-		if err := reg.Register(newFilterMetrics(f, p.cfg)); err != nil {
+		m := newFilterMetrics(f, p.cfg)
+		if err := r.reg.Register(m); err != nil {
 			return nil, fmt.Errorf("register the metrics of record.filter: %w", err)
 		}
+		r.filters[i] = m
 	}
-	return p.topology(r.untilCaughtUp, reg)
+	return p.topology(r.untilCaughtUp, r.reg)
+}
+
+// status is what topology i says, with what its rules have left out.
+func (r *runner) status(i int, t *topology.Topology) topology.Status {
+	st := t.Status()
+	if m := r.filters[i]; m != nil {
+		st.FilteredBy = map[string]int64{}
+		m.filter.Rules(func(name string, n int64) { st.FilteredBy[name] = n })
+	}
+	return st
 }
 
 // serve starts the HTTP server of all topologies; nil where none is wanted.
@@ -166,7 +183,7 @@ func (r *runner) serve(reg *prometheus.Registry, tops []*topology.Topology) (*se
 	srv, err := serve(http.Listen, &site{metrics: reg, pprof: http.Pprof, redact: redactorOf(r.cfgs), status: func() []topology.Status {
 		all := make([]topology.Status, len(tops))
 		for i, t := range tops {
-			all[i] = t.Status()
+			all[i] = r.status(i, t)
 		}
 		return all
 	}}, r.log)
@@ -184,6 +201,9 @@ func (r *runner) runAll(ctx context.Context, tops []*topology.Topology) []error 
 		all.Go(func() {
 			cfg := r.cfgs[i]
 			err := t.Run(ctx)
+			if m := r.filters[i]; m != nil {
+				r.reg.Unregister(m)
+			}
 			if wrong := target.ConfigError(err); wrong != nil {
 				err = &configError{cfg.File(), wrong}
 			}

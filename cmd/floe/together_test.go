@@ -14,7 +14,7 @@ func TestSeveralTopologiesHaveFatesOfTheirOwn(t *testing.T) {
 	w.produce(0, `{"id":1}`, `{"id":2}`)
 	good := w.config("level: warn", "level: info", "listen: off", "listen: 127.0.0.1:0")
 	bad := w.config("name: orders", "name: other", "name: db.orders", "name: db.other", "{name: id, type: long, required: true}",
-		"{name: id, type: long, required: true}, {name: more, type: long, required: true}", "http: {listen: off}", "record: {on_bad_record: stop}",
+		"{name: id, type: long, required: true}, {name: more, type: long, required: true}", "http: {listen: off}", "record: {on_bad_record: stop, filter: [{name: tests, key: {equals: test}}]}",
 		"log: {level: warn}\n", "")
 	s := start(t, "run", good, bad)
 	addr := s.log.find(t, "address=")
@@ -26,6 +26,16 @@ func TestSeveralTopologiesHaveFatesOfTheirOwn(t *testing.T) {
 		}
 		return nil
 	})
+	// Of the one that has ended no metric is left, and its status still has the reason.
+	w.eventually(func() error {
+		if _, body := get(t, addr, "/metrics"); strings.Contains(body, `"db.other"`) || !strings.Contains(body, `"db.orders"`) {
+			return errors.New(body)
+		}
+		return nil
+	})
+	if _, body := get(t, addr, "/status"); !strings.Contains(body, `"last_error": "`) || !strings.Contains(body, `"tests": 0`) {
+		t.Errorf("the reason, or the rules of a filter, are missing in %s", body)
+	}
 	// What comes after is still written.
 	w.produce(1, `{"id":3}`)
 	w.eventually(func() error {
