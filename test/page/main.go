@@ -1,5 +1,5 @@
 // Command page serves the browser test of floe's page: a Kafka broker in this process, and records that keep coming into it, some of
-// them bad. It writes a configuration for them into a folder, says "ready", and goes on until its input ends.
+// them bad. It writes configurations for them into a folder, one that is sound, one that filters all and one that ends at a bad record, says "ready", and goes on until its input ends.
 //
 //	page DIR LISTEN
 package main
@@ -39,8 +39,14 @@ func run(dir, listen string) error {
 	}
 	defer c.Close()
 	addr := c.ListenAddrs()[0]
-	if err := os.WriteFile(filepath.Join(dir, "floe.yaml"), config(addr, dir, listen), 0o644); err != nil {
-		return err
+	for _, one := range []struct{ file, name, record string }{
+		{"floe.yaml", "orders", `filter: [{name: tests, column: {name: note, equals: test}}]`},
+		{"returns.yaml", "returns", `filter: [{name: never, topic: {equals: other}}, {name: keyless, key: {exists: false}}]`}, // all are
+		{"strict.yaml", "strict", `on_bad_record: stop`},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, one.file), config(addr, dir, listen, one.name, one.record), 0o644); err != nil {
+			return err
+		}
 	}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
@@ -57,17 +63,17 @@ func run(dir, listen string) error {
 	return produce(ctx, cl)
 }
 
-func config(addr, dir, listen string) []byte {
+func config(addr, dir, listen, name, record string) []byte {
 	return fmt.Appendf(nil, `
-name: orders
+name: %s
 source: {kafka: {brokers: [%q], topics: [orders]}}
-record: {filter: [{name: tests, column: {name: note, equals: test}}]}
+record: {%s}
 catalog: {type: sqlite, uri: %q, warehouse: %q}
-table: {name: shop.orders, create: {schema: [{name: id, type: long, required: true}, {name: note, type: string}]}}
+table: {name: shop.%s, create: {schema: [{name: id, type: long, required: true}, {name: note, type: string}]}}
 writer: {seal: {interval: 2s}}
 committer: {interval: 1s}
 http: {listen: %q}
-`, addr, filepath.Join(dir, "catalog.db"), filepath.Join(dir, "warehouse"), listen)
+`, name, addr, record, filepath.Join(dir, "catalog.db"), filepath.Join(dir, "warehouse"), name, listen)
 }
 
 // produce goes on until ctx ends. Partitions get different amounts.

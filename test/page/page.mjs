@@ -45,8 +45,8 @@ const start = (bin, args, stdio) => {
 };
 const ended = (p) => (p.exitCode !== null || p.signalCode !== null ? Promise.resolve() : once(p, "exit"));
 // floe runs until it is killed; up says that it answers.
-const startFloe = async () => {
-  const p = start(floeBin, ["run", join(scratch, "floe.yaml")], ["ignore", "ignore", "pipe"]);
+const startFloe = async (...files) => {
+  const p = start(floeBin, ["run", ...files.map((f) => join(scratch, f))], ["ignore", "ignore", "pipe"]);
   for await (const line of createInterface({ input: p.stderr })) if (line.includes("HTTP server listens")) break;
   p.stderr.resume();
   return p;
@@ -59,7 +59,7 @@ let browser;
 try {
   const feeder = start(feederBin, [scratch, `127.0.0.1:${port}`], ["pipe", "pipe", "inherit"]);
   await once(createInterface({ input: feeder.stdout }), "line");
-  let floe = await startFloe();
+  let floe = await startFloe("floe.yaml");
   browser = await chromium.launch({ executablePath: chromiumBin, args: browserArgs });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
@@ -106,6 +106,8 @@ try {
   check(commits.length > 0 && commits.some((id) => known.has(id)), `snapshots of the last commits are those of /status (${commits.length} shown)`);
   check((await page.locator("#partitions tr").count()) === 8, "8 partitions have their lag");
   const reasons = await page.locator("#rejects tr").evaluateAll((trs) => trs.map((tr) => tr.cells[0].textContent).sort());
+  const rules = await page.locator("#rules tr").evaluateAll((trs) => trs.map((tr) => tr.textContent));
+  check(rules.length === 1 && /^tests[1-9]/.test(rules[0]), `filtered by rule: ${rules}`);
   check(String(reasons) === String(Object.keys(after.raw.rejects).sort()), `rejects by reason: ${reasons}`);
 
   // By keyboard: every control is reached, and charts are read with arrows.
@@ -127,24 +129,27 @@ try {
 
   // Pictures, and the accessibility of each.
   const axeSource = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
-  for (const colour of ["light", "dark"]) {
-    for (const [width, height] of [[1280, 800], [390, 800]]) {
-      await page.emulateMedia({ colorScheme: colour });
-      await page.setViewportSize({ width, height });
-      await rounds(1);
-      const name = `${colour}-${width}`;
-      await page.screenshot({ path: join(shots, name + ".png") });
-      await page.screenshot({ path: join(shots, name + "-full.png"), fullPage: true });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      check(wide <= 0, `${name}: nothing is wider than the screen`);
-      const found = await page.evaluate(axeSource + "; axe.run()");
-      const bad = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
-      check(found.passes.length > 10 && bad.length === 0, `${name}: axe-core finds nothing serious` +
-        bad.map((v) => `\n      ${v.id}: ${v.help}: ${v.nodes.map((n) => n.target).join(", ")}`).join(""));
+  const pictures = async (prefix) => {
+    for (const colour of ["light", "dark"]) {
+      for (const [width, height] of [[1280, 800], [390, 800]]) {
+        await page.emulateMedia({ colorScheme: colour });
+        await page.setViewportSize({ width, height });
+        await rounds(1);
+        const name = `${prefix}${colour}-${width}`;
+        await page.screenshot({ path: join(shots, name + ".png") });
+        await page.screenshot({ path: join(shots, name + "-full.png"), fullPage: true });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        check(wide <= 0, `${name}: nothing is wider than the screen`);
+        const found = await page.evaluate(axeSource + "; axe.run()");
+        const bad = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
+        check(found.passes.length > 10 && bad.length === 0, `${name}: axe-core finds nothing serious` +
+          bad.map((v) => `\n      ${v.id}: ${v.help}: ${v.nodes.map((n) => n.target).join(", ")}`).join(""));
+      }
     }
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  };
+  await pictures("");
 
   // The process is killed: the page says so. Another one comes: the page goes on with its numbers.
   const first = (await json("status")).instance;
@@ -153,7 +158,7 @@ try {
   await until(() => /connection was lost/.test(document.getElementById("connection").textContent));
   check(true, "a lost connection is told of");
   await page.screenshot({ path: join(shots, "lost.png") });
-  floe = await startFloe();
+  floe = await startFloe("floe.yaml");
   await until((id) => document.getElementById("connection").hidden && !document.getElementById("instance").textContent.includes(id), first);
   await until(() => Number(document.getElementById("v-rows").textContent.replace(/[^0-9]/g, "")) > 0);
   const now = await json("status");
@@ -167,6 +172,40 @@ try {
   floe.kill("SIGTERM");
   await ended(floe);
   check(floe.exitCode === 0, "floe ended well");
+
+  // Several topologies: each is chosen by keyboard and has its own numbers; the one that has ended says why.
+  floe = await startFloe("floe.yaml", "returns.yaml", "strict.yaml");
+  await until(() => document.querySelectorAll("#choice option").length === 3 && /, ended/.test(document.querySelectorAll("#choice option")[2].textContent));
+  const numbers = (s) => ({ rows: sum(s.committers || [], (c) => c.rows), filtered: sum(s.tasks || [], (t) => t.sealed.filtered), read: (s.source || {}).records || 0 });
+  let all = [];
+  for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await rounds(1)) {
+    all = (await json("status")).topologies.map(numbers);
+    if (all[0].rows > 0 && all[1].filtered > 0) break;
+  }
+  check(all[0].rows > 0 && all[1].filtered > 0, "two go on beside the one that has ended");
+  await page.locator("#choice").focus();
+  await page.keyboard.press("Home");
+  for (const [i, name] of ["orders", "returns", "strict"].entries()) {
+    if (i > 0) await page.keyboard.press("ArrowDown");
+    const low = numbers((await json("status")).topologies[i]);
+    await rounds(2);
+    check((await page.locator("#name").innerText()) === name && (await page.evaluate(() => document.activeElement.id)) === "choice", `the keyboard chooses ${name}`);
+    const got = {};
+    for (const id of Object.keys(low)) got[id] = await shown(id);
+    const high = numbers((await json("status")).topologies[i]);
+    for (const id of Object.keys(low)) check(low[id] <= got[id] && got[id] <= high[id], `${name}: ${id} ${got[id]} is its own, ${low[id]} to ${high[id]}`);
+    const phase = await page.locator("#phase").innerText(), why = await page.locator("#warnings").innerText();
+    const listed = await page.locator("#rules tr").evaluateAll((trs) => trs.map((tr) => tr.cells[0].textContent));
+    check(String(listed) === { orders: "tests", returns: "keyless,never", strict: "" }[name], `${name}: its rules ${listed}`);
+    if (name !== "strict") check(/running/i.test(phase), `${name} is running`);
+    else check(/ended/i.test(phase) && /Why it ended/.test(why) && /orders\/[0-9]/.test(why), `${name} has ended, and why: ${why}`);
+    if (name !== "orders") await pictures(name + "-");
+    await page.locator("#choice").focus();
+  }
+  floe.kill("SIGTERM");
+  await ended(floe);
+  check(floe.exitCode === 1, "its end is in the exit code");
+  check(errors.length === 0, `no error in the page with several ${errors.join("; ")}`);
   feeder.stdin.end();
   await ended(feeder);
 } finally {

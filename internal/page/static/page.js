@@ -288,6 +288,11 @@
     rows($("rejects"), list, cells("name", "bar"), (tr, [code, n]) => write(tr, code, { share: n / most, text: num(n) }));
     set($("rejects-note"), list.length ? "They are in " + s.rejects_table + "; floe rejects list shows them." : s.rejects_table ? "None in this run." : "This topology keeps no rejects: the first bad record stops it.");
   };
+  const showRules = (s) => {
+    const list = Object.entries(s.filtered_by || {}).sort((a, b) => b[1] - a[1]), most = Math.max(1, ...list.map((x) => x[1]));
+    $("filter").hidden = list.length === 0;
+    rows($("rules"), list, cells("name", "bar"), (tr, [rule, n]) => { write(tr, rule, { share: n / most, text: num(n) }); tr.cells[0].title = rule; });
+  };
   const showWarnings = (s) => {
     const list = (s.troubles || []).map((t) => ({ text: `${t.part}, for ${span(since(t.since))}: ${t.error}`, hint: t.hint }));
     for (const p of s.partitions || []) if (p.stopped) list.push({ text: `partition ${p.topic}/${p.partition} is stopped: ${p.stopped}` });
@@ -295,7 +300,7 @@
     if (!now && s.last_error) list.push({ text: clock(s.last_error_at) + ": " + s.last_error, hint: s.hint });
     $("warnings").hidden = list.length === 0;
     $("warnings").className = now || s.phase === "ended" ? "" : "past";
-    set($("warnings-title"), now ? "What is wrong" : "The last error");
+    set($("warnings-title"), s.phase === "ended" ? "Why it ended" : now ? "What is wrong" : "The last error");
     const ul = $("warning-list");
     while (ul.children.length > list.length) ul.lastChild.remove();
     list.forEach((w, i) => {
@@ -316,10 +321,10 @@
     const state = s.ready ? "good" : s.phase === "running" || s.phase === "ended" ? "bad" : "";
     $("phase").className = "badge " + state;
     set($("phase"), s.phase === "running" ? (s.ready ? "running" : "not ready") : s.phase);
-    set($("uptime"), s.started ? "for " + span(since(s.started)) : "");
+    set($("uptime"), s.started && s.phase !== "ended" ? "for " + span(since(s.started)) : "");
     set($("instance"), "Instance " + s.instance + (restarted ? ", seen to start again at " + clock(restarted) : ""));
     $("chooser").hidden = statuses.length < 2;
-    const options = statuses.map((x) => x.topology + " → " + (x.table || "…"));
+    const options = statuses.map((x) => x.topology + " → " + (x.table || "…") + (x.phase === "ended" ? ", ended" : ""));
     const sel = $("choice");
     if ([...sel.options].map((o) => o.textContent).join("\n") !== options.join("\n")) {
       sel.replaceChildren(...options.map((o, i) => { const e = el("option", "", o); e.value = i; return e; }));
@@ -327,14 +332,15 @@
     sel.value = String(statuses.indexOf(s));
   };
   const show = () => {
-    const s = statuses.find((x) => x.topology + "\n" + x.table === chosen) || statuses[0];
+    const s = statuses.find((x) => x.topology + "\n" + x.table === chosen) ||
+      statuses.find((x) => chosen && x.topology === chosen.split("\n")[0]) || statuses[0]; // its table may have become known just now
     if (!s) return;
     if (instanceSeen && s.instance !== instanceSeen && s.topology + "\n" + s.table === chosen) restarted = Date.now();
     instanceSeen = s.instance;
     chosen = s.topology + "\n" + s.table;
     const r = rates(s);
     if (!flow) drawFlow();
-    showHead(s); showWarnings(s); showFlow(s, r); showTiles(s, r); showPartitions(s); showCommits(s); showTasks(s); showRejects(s); showCharts(s);
+    showHead(s); showWarnings(s); showFlow(s, r); showTiles(s, r); showPartitions(s); showCommits(s); showTasks(s); showRejects(s); showRules(s); showCharts(s);
     document.body.dataset.seen = String(Number(document.body.dataset.seen || 0) + 1);
   };
 
