@@ -198,10 +198,11 @@ try {
     const listed = await page.locator("#rules tr").evaluateAll((trs) => trs.map((tr) => tr.cells[0].textContent));
     check(String(listed) === { orders: "tests", returns: "keyless,never", strict: "" }[name], `${name}: its rules ${listed}`);
     if (name !== "strict") check(/running/i.test(phase), `${name} is running`);
-    else check(/ended/i.test(phase) && /Why it ended/.test(why) && /orders\/[0-9]/.test(why), `${name} has ended, and why: ${why}`);
+    else check(/ended/i.test(phase) && /Why it ended/.test(why) && /orders\/[0-9]/.test(why) && /it has ended/.test(await page.locator("#tiles").innerText()), `${name} has ended, and why: ${why}`);
     if (name !== "orders") await pictures(name + "-");
     await page.locator("#choice").focus();
   }
+  check(!/start again/.test(await page.locator("#instance").innerText()), "another topology is not taken for a restart");
   floe.kill("SIGTERM");
   await ended(floe);
   check(floe.exitCode === 1, "its end is in the exit code");

@@ -164,6 +164,8 @@
       num(sum(com, (c) => c.pending_files)) + " files wait, " + num(sum(com, (c) => c.commits)) + " commits", part("committer"));
     fill("table", s.table || "table", num(sum(com, (c) => c.rows)) + " rows", num(s.snapshots) + " snapshots", part("table"));
     for (const g of [p.rejects.g, p.bad.g]) g.style.display = s.rejects_table ? "" : "none";
+    const [width, low, high] = narrow.matches ? [340, 500, 630] : [1180, 106, 236];
+    p.rejects.g.ownerSVGElement.setAttribute("viewBox", `0 0 ${width} ${s.rejects_table ? high : low}`);
     fill("rejects", s.rejects_table || "", num(bad) + " rejects", num(sum(com, (c) => c.outbox_files)) + " files wait in the outbox", part("rejects"));
     set(p.read.label, rate(r.read)); set(p.sealed.label, rate(r.sealed)); set(p.rows.label, rate(r.rows)); set(p.bad.label, rate(r.rejects));
     flow.root.setAttribute("aria-label", `${src.name || "source"}: ${num(src.partitions)} partitions, reading ${rate(r.read)}; ` +
@@ -187,7 +189,7 @@
     const last = (s.commits || [])[0];
     tile("read", "Records read", num(src.records), rate(r.read) + ", " + size(src.bytes));
     tile("rows", "Rows committed", num(sum(com, (c) => c.rows)), rate(r.rows) + ", " + size(sum(com, (c) => c.bytes)));
-    tile("lag", "Records behind", num(src.lag_records), src.lag_records ? "for " + secs(src.lag_seconds) : "caught up");
+    tile("lag", "Records behind", s.phase === "ended" ? "–" : num(src.lag_records), s.phase === "ended" ? "it has ended" : src.lag_records ? "for " + secs(src.lag_seconds) : "caught up");
     tile("commits", "Commits", num(sum(com, (c) => c.commits)), last ? "last " + span(since(last.at)) + " ago" : "none yet");
     const oldest = com.map((c) => c.oldest_pending).filter(Boolean).sort()[0];
     tile("pending", "Files waiting", num(sum(com, (c) => c.pending_files)), oldest ? "oldest " + span(since(oldest)) : "none");
@@ -411,7 +413,7 @@
   $("choice").addEventListener("change", (e) => {
     const s = statuses[Number(e.target.value)];
     chosen = s.topology + "\n" + s.table;
-    instanceSeen = "";
+    instanceSeen = "", restarted = null;
     show();
   });
   narrow.addEventListener("change", () => { flow = null; show(); });
