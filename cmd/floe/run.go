@@ -112,6 +112,28 @@ type runner struct {
 	reg *prometheus.Registry
 	// filters are the metrics of record.filter that are registered, by the place of the configuration.
 	filters map[int]*filterMetrics
+	// states counts the topologies by what has become of them: their own metrics leave when they end.
+	states *prometheus.GaugeVec
+}
+
+// newStates is the metric of n topologies that are about to run.
+func newStates(n int) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "floe", Name: "topologies", Help: "Topologies of this process, by what has become of them."},
+		[]string{"state"})
+	v.WithLabelValues("running").Set(float64(n))
+	v.WithLabelValues("failed").Set(0)
+	v.WithLabelValues("done").Set(0)
+	return v
+}
+
+// over counts a topology that has ended.
+func (r *runner) over(err error) {
+	r.states.WithLabelValues("running").Dec()
+	if err != nil {
+		r.states.WithLabelValues("failed").Inc()
+		return
+	}
+	r.states.WithLabelValues("done").Inc()
 }
 
 // run gives what became of each topology; err where none was started, or all were killed.
@@ -119,7 +141,8 @@ func (r *runner) run(ctx context.Context) (errs []error, err error) {
 	reg := prometheus.NewRegistry()
 	r.reg, r.filters = reg, map[int]*filterMetrics{}
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	reg.MustRegister(newBuildInfo())
+	r.states = newStates(len(r.cfgs))
+	reg.MustRegister(newBuildInfo(), r.states)
 	tops := make([]*topology.Topology, len(r.cfgs))
 	for i, cfg := range r.cfgs {
 		p, err := build(cfg, r.logOf(cfg))
@@ -201,6 +224,7 @@ func (r *runner) runAll(ctx context.Context, tops []*topology.Topology) []error 
 		all.Go(func() {
 			cfg := r.cfgs[i]
 			err := t.Run(ctx)
+			r.over(err)
 			if m := r.filters[i]; m != nil {
 				r.reg.Unregister(m)
 			}

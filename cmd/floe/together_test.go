@@ -28,7 +28,8 @@ func TestSeveralTopologiesHaveFatesOfTheirOwn(t *testing.T) {
 	})
 	// Of the one that has ended no metric is left, and its status still has the reason.
 	w.eventually(func() error {
-		if _, body := get(t, addr, "/metrics"); strings.Contains(body, `"db.other"`) || !strings.Contains(body, `"db.orders"`) {
+		if _, body := get(t, addr, "/metrics"); strings.Contains(body, `"db.other"`) || !strings.Contains(body, `"db.orders"`) ||
+			!strings.Contains(body, `floe_topologies{state="failed"} 1`) || !strings.Contains(body, `floe_topologies{state="running"} 1`) {
 			return errors.New(body)
 		}
 		return nil
