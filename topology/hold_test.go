@@ -169,21 +169,6 @@ func TestAHoldThatWaitingWillNotMendStops(t *testing.T) {
 	}
 }
 
-// What can't be had by waiting is not waited for.
-func TestAHoldThatCantEndStopsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, l := needy(25, 30), &lender{err: fmt.Errorf("schema 7: %w", &source.FatalError{Err: errAway})}
-		began := time.Now()
-		err := g.lent(t, g.config(), l).Run(context.Background())
-		if took := time.Since(began); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "needs schema 7") || took > 5*time.Second {
-			t.Errorf("ended after %s with %v", took, err)
-		}
-		if got := g.table.positions().At[g.part(0)].Next; got > 25 {
-			t.Errorf("the table stands at %d", got)
-		}
-	})
-}
-
 func TestAPartitionThatIsHeldIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, l := needy(25, 30), &lender{err: errAway}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/mapper"
-	"github.com/stormfloe/floe/source"
 )
 
 // hold is the wait for what the mapper needs before the batch in hand can go on. Nothing is dropped or read again, and what
@@ -39,8 +38,7 @@ func (w *worker) holdFor(life context.Context, wait *mapper.NotReadyError, first
 }
 
 // fetch tries until it has what is needed. It goes on for as long as it takes, not ready, once something was fetched there by this
-// run; before that, and where the answer is a refusal that stays, it is a wrong configuration rather than an outage; a
-// *source.FatalError is one at once.
+// run; before that, and where the answer is a refusal that stays, it is a wrong configuration rather than an outage.
 func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError, first *atomic.Bool) {
 	part := w.name + "/fetch"
 	defer w.r.trouble(part, nil)
@@ -59,10 +57,6 @@ func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError,
 			return
 		}
 		if ctx.Err() != nil {
-			return
-		}
-		if fatal := (*source.FatalError)(nil); errors.As(err, &fatal) {
-			w.do(ctx, func(context.Context) { w.halt(fmt.Errorf("task %s needs %s: %w", w.name, wait.What, err)) })
 			return
 		}
 		since := began

@@ -64,7 +64,7 @@ func TestSQLiteRefusesAChangeOfTheSchema(t *testing.T) {
 	}
 	expect(t, answerTo(t, props("?_pragma=query_only(1)"), ident), "forbidden", "readonly")
 	do(`CREATE TRIGGER frozen BEFORE UPDATE ON iceberg_tables BEGIN SELECT RAISE(ABORT, 'schemas are frozen'); END`)
-	expect(t, answerTo(t, props(""), ident), "refused", "schemas are frozen")
+	expect(t, answerTo(t, props(""), ident), "forbidden", "schemas are frozen")
 	do(`DROP TRIGGER frozen`)
 	do(`BEGIN IMMEDIATE`)
 	expect(t, answerTo(t, props("?_pragma=busy_timeout(1)"), ident), "unknown", "locked")
@@ -90,7 +90,9 @@ func TestPostgresRefusesAChangeOfTheSchema(t *testing.T) {
 	}
 	do(`CREATE OR REPLACE FUNCTION frozen() RETURNS trigger AS $$ BEGIN RAISE 'schemas are frozen'; END $$ LANGUAGE plpgsql`)
 	do(`CREATE TRIGGER frozen BEFORE UPDATE ON iceberg_tables FOR EACH ROW WHEN (OLD.table_name = '%s') EXECUTE FUNCTION frozen()`, ident[1])
-	expect(t, answerTo(t, props, ident), "refused", "schemas are frozen")
+	expect(t, answerTo(t, props, ident), "forbidden", "schemas are frozen")
+	do(`CREATE OR REPLACE FUNCTION frozen() RETURNS trigger AS $$ BEGIN RAISE 'too wide' USING ERRCODE = '23514'; END $$ LANGUAGE plpgsql`)
+	expect(t, answerTo(t, props, ident), "refused", "too wide")
 	do(`CREATE OR REPLACE FUNCTION frozen() RETURNS trigger AS $$ BEGIN RAISE 'no' USING ERRCODE = '42501'; END $$ LANGUAGE plpgsql`)
 	expect(t, answerTo(t, props, ident), "forbidden", "42501")
 	for _, later := range []string{"25006", "40001", "53300", "57P01"} {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/mapper"
-	"github.com/stormfloe/floe/source"
 )
 
 // Config of a Client.
@@ -198,7 +197,8 @@ func (c *Client) schema(ctx context.Context, ref mapper.SchemaRef, want sr.Schem
 }
 
 // noGUIDs is the error where nobody answers a question for a GUID. A registry that answers the one for an id, if only with its own
-// no, lacks that question: waiting won't mend that.
+// no, lacks that question. It is no outage, but not believed at once either: while a registry is brought to another version, one
+// instance may have it and the next one not.
 func (c *Client) noGUIDs(ctx context.Context, err error) error {
 	probe := c.try(ctx, func() error {
 		_, err := c.sr.SchemaByID(ctx, math.MaxInt32)
@@ -207,8 +207,8 @@ func (c *Client) noGUIDs(ctx context.Context, err error) error {
 	if probe != nil && !isUnknown(probe) {
 		return fmt.Errorf("it is named by its GUID, which not every registry can be asked for: %w", err)
 	}
-	return &source.FatalError{Err: fmt.Errorf("%w: it is named by its GUID, and the registry at %s can't be asked for GUIDs: it has ids alone (/schemas/ids), and no /schemas/guids. "+
-		"Let the producers name schemas by id (Confluent's PrefixSchemaIdSerializer), or use a registry that has both", mapper.ErrRefused, c.name)}
+	return fmt.Errorf("%w: it is named by its GUID, and the registry at %s can't be asked for GUIDs: it has ids alone (/schemas/ids), and no /schemas/guids. "+
+		"Let the producers name schemas by id (Confluent's PrefixSchemaIdSerializer), or use a registry that has both", mapper.ErrRefused, c.name)
 }
 
 // typed is the error of a question for a schema, which must be of a type.

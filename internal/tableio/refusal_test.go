@@ -3,6 +3,10 @@ package tableio
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
@@ -18,14 +22,19 @@ type InvalidOperationException struct{ Message string }
 
 func (e *InvalidOperationException) Error() string { return e.Message }
 
-func TestARefusalOfGlueAndHiveIsTold(t *testing.T) {
+func TestARefusalIsToldFromAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want Refusal
 	}{
 		{nil, NoRefusal},
 		{smithyError{"AccessDeniedException"}, Forbids},
+		{smithyError{"ResourceNumberLimitExceededException"}, Forbids}, // old versions can be deleted: no fault of a record
 		{smithyError{"InvalidInputException"}, Refuses},
+		// The storage, where the client writes the metadata.
+		{smithyError{"AccessDenied"}, Forbids},
+		{&fs.PathError{Op: "open", Path: "/warehouse/metadata", Err: syscall.EACCES}, Forbids},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EPERM)}, NoRefusal},
 		{smithyError{"ThrottlingException"}, NoRefusal},
 		{smithyError{"EntityNotFoundException"}, NoRefusal},
 		{fmt.Errorf("%w: %w", table.ErrCommitFailed, smithyError{"InvalidInputException"}), NoRefusal},
