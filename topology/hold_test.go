@@ -150,7 +150,8 @@ func TestAHoldThatWaitingWillNotMendStops(t *testing.T) {
 					l.set(func() { l.has, l.err = false, c.err })
 					g.log.AppendValues("t", 0, []byte("need"))
 					pass(2 * time.Minute)
-					if st := top.Status(); st.Phase != PhaseEnded || !strings.Contains(st.LastError, "has waited") {
+					if st := top.Status(); st.Phase != PhaseEnded || !strings.Contains(st.LastError, "has waited") ||
+						!strings.Contains(st.LastError, "(a record among t/0[") {
 						t.Errorf("status %+v", st)
 					}
 					return

@@ -9,12 +9,15 @@ import (
 
 	"github.com/stormfloe/floe/internal/retry"
 	"github.com/stormfloe/floe/mapper"
+	"github.com/stormfloe/floe/source"
 )
 
 // hold is the wait for what the mapper needs before the batch in hand can go on. Nothing is dropped or read again, and what
 // was mapped before is sealed as ever. It ends with the batch.
 type hold struct {
 	stop context.CancelFunc
+	// of is the batch in hand.
+	of source.Range
 	// ended is closed when nothing of the hold runs any more.
 	ended chan struct{}
 }
@@ -23,7 +26,7 @@ type hold struct {
 // that place has answered; nil where it has before.
 func (w *worker) holdFor(life context.Context, wait *mapper.NotReadyError, first *atomic.Bool) {
 	ctx, stop := context.WithCancel(life)
-	h := &hold{stop: stop, ended: make(chan struct{})}
+	h := &hold{stop: stop, of: w.batch.Range, ended: make(chan struct{})}
 	before := w.lastHold
 	w.held, w.lastHold = h, h
 	w.r.g.Go(func() error {
@@ -74,7 +77,7 @@ func (w *worker) fetch(ctx context.Context, h *hold, wait *mapper.NotReadyError,
 		lasted := time.Since(since)
 		if lasted >= w.r.cfg.StartupTimeout {
 			w.do(ctx, func(context.Context) {
-				w.halt(fmt.Errorf("task %s has waited %s for %s: %w", w.name, lasted.Round(time.Second), wait.What, err))
+				w.halt(fmt.Errorf("task %s has waited %s for %s: %w (a record among %s needs it)", w.name, lasted.Round(time.Second), wait.What, err, h.of))
 			})
 			return
 		}
