@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // envelopeRow is what has to be known of a table whose rows come in envelopes, so that records may ask for another schema. A nil one
@@ -214,7 +215,7 @@ func (s *connectSchema) decimalType() (out Type, why string) {
 	}
 	digits := 38
 	if text, ok := s.Parameters["connect.decimal.precision"]; ok {
-		if _, err := fmt.Sscan(text, &digits); err != nil {
+		if digits, err = strconv.Atoi(text); err != nil || strconv.Itoa(digits) != text {
 			return out, fmt.Sprintf("a precision that is no number: %q", text)
 		}
 	}
