@@ -46,7 +46,8 @@ type ProtoSchema struct {
 	// DescriptorSet is a google.protobuf.FileDescriptorSet that has what it imports, as protoc --include_imports
 	// --descriptor_set_out writes it. It stands instead of Text.
 	DescriptorSet []byte
-	// Message is the full name of the message that records are, such as "shop.Order". Records with a header tell it themselves.
+	// Message is the full name of the message that records are, such as "shop.Order"; empty for the only one that Text declares. Records
+	// with a header tell it themselves.
 	Message string
 }
 

@@ -45,13 +45,17 @@ func (c *protoCompiler) unknown(id int, path string, fd protoreflect.FieldDescri
 	case why == "":
 		why = badNames(name, &t)
 	}
+	at := join(path, shownName([]byte(name)))
 	switch {
+	case why != "" && c.untyped != nil:
+		// There is no table yet, and it is made for all fields or not at all. Once it is there, only records that have such a field are bad.
+		c.refuse(at, "a field that is no column: %s", why)
 	case why != "":
 		return "a field that is no column: " + why
 	case t.Kind != Invalid:
 		c.add(id, path, name, t)
 	default:
-		c.seeUntyped(join(path, shownName([]byte(name))))
+		c.seeUntyped(at)
 	}
 	return ""
 }

@@ -121,8 +121,18 @@ func (s *ProtoSchema) Validate() error {
 	return err
 }
 
-// named finds a message by its full name.
+// named finds a message by its full name, or the only one that the text declares.
 func (s *protoSchema) named(name string) (protoreflect.MessageDescriptor, error) {
+	if name == "" && s.file != nil {
+		switch all := s.file.Messages(); all.Len() {
+		case 1:
+			return all.Get(0), nil
+		case 0:
+			return nil, errors.New("declares no message")
+		default:
+			return nil, fmt.Errorf("declares %d messages, %s the first of them, and none is named", all.Len(), all.Get(0).FullName())
+		}
+	}
 	if name == "" {
 		return nil, errors.New("no message is named: write its full name, with its package")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stormfloe/floe/internal/config"
 	"github.com/stormfloe/floe/internal/evolve"
+	"github.com/stormfloe/floe/internal/registry"
 	"github.com/stormfloe/floe/internal/tableio"
 	"github.com/stormfloe/floe/mapper"
 	"github.com/stormfloe/floe/source"
@@ -146,11 +147,12 @@ func (n *inference) fromRegistry(ctx context.Context, base *iceberg.Schema) (*ma
 	n.from = "the newest schema of " + strings.Join(subjects, ", ")
 	var first *mapper.Inference
 	for _, subject := range subjects {
-		text, err := reg.NewestAvro(ctx, subject)
+		found := &mapper.Inference{}
+		records, err := n.newest(ctx, reg, subject, found.Evolution(n.cfg.Table.EvolveMaxColumns))
 		if err != nil {
 			return nil, fmt.Errorf("the newest schema of the subject %s: %w; see record.registry, or %s", subject, err, instead)
 		}
-		found, err := n.asks(text, base)
+		err = n.ask(records, base, found)
 		switch {
 		case err != nil:
 			return nil, &inferenceError{fmt.Sprintf("the newest schema of the subject %s: %s; %s, or name the field in record.drop", subject, err, instead)}
@@ -164,36 +166,56 @@ func (n *inference) fromRegistry(ctx context.Context, base *iceberg.Schema) (*ma
 	return first, nil
 }
 
-// asks gives the columns that records of an Avro schema ask for.
-func (n *inference) asks(text mapper.AvroSchema, base *iceberg.Schema) (*mapper.Inference, error) {
-	r, found := &n.cfg.Record, &mapper.Inference{}
+// newest is a mapper of records of the newest schema of a subject alone.
+func (n *inference) newest(ctx context.Context, reg *registry.Client, subject string, e mapper.Evolution) (mapper.Factory, error) {
+	r := &n.cfg.Record
+	if r.Format == "protobuf" {
+		text, err := reg.NewestProto(ctx, subject)
+		if err != nil {
+			return nil, err
+		}
+		text.Message = r.Protobuf.Message
+		if err := text.Validate(); err != nil {
+			return nil, fmt.Errorf("%w: it %w; the message that records are can be named as record.protobuf.message", mapper.ErrWrongSchema, err)
+		}
+		return mapper.NewProto(mapper.ProtoOptions{Schema: &text, Evolve: e}), nil
+	}
+	text, err := reg.NewestAvro(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
 	reader, err := schemaFile("record.avro.reader_schema_file", r.Avro.ReaderSchemaFile)
 	if err != nil {
-		return nil, err
+		return nil, &inferenceError{err.Error()}
 	}
+	return mapper.NewAvro(mapper.AvroOptions{Schema: &text, Reader: reader, Evolve: e}), nil
+}
+
+// ask fills found with the columns that records of one schema ask for.
+func (n *inference) ask(records mapper.Factory, base *iceberg.Schema, found *mapper.Inference) error {
+	r := &n.cfg.Record
 	rules, err := newRules(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f := &format{mapper: mapper.WithRules(rules, mapper.NewAvro(mapper.AvroOptions{Schema: &text, Reader: reader,
-		Evolve: found.Evolution(n.cfg.Table.EvolveMaxColumns)}))}
+	f := &format{mapper: mapper.WithRules(rules, records)}
 	if err := f.otherParts(r); err != nil {
-		return nil, err
+		return err
 	}
 	m, schema, err := mapperFor(f, base)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	columns, err := mapper.NewColumns(schema)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// A mapper of one schema says of any record what that schema asks for, before it reads the record.
 	var ask *mapper.EvolveError
 	if errors.As(m.Map(&source.Record{Value: []byte{0}}, columns), &ask) {
 		err = found.Add(ask.Changes...)
 	}
-	return found, err
+	return err
 }
 
 func mapperFor(f *format, sc *iceberg.Schema) (mapper.Mapper, *mapper.Schema, error) {

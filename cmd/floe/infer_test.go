@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/stormfloe/floe/internal/tableio"
 )
@@ -140,6 +141,64 @@ func TestATableIsMadeFromTheRegistrysNewestSchema(t *testing.T) {
 	w.want(exitDone, "run", "--until-caught-up", cfg)
 	if c := w.columns(cfg); c != "_offset long, note string, id int, more map<string, double>" {
 		t.Error(c)
+	}
+}
+
+// protoWorld has a registry with the order's schema of Protobuf, whose second message records are.
+func protoWorld(t *testing.T) (*world, *srfake.Registry, func(text string) string) {
+	t.Helper()
+	w, reg := newWorld(t), srfake.New()
+	t.Cleanup(reg.Close)
+	reg.SeedSchema("notes", 1, 1, sr.Schema{Type: sr.TypeProtobuf, Schema: notesFile})
+	reg.SeedSchema("orders-value", 1, 2, sr.Schema{Type: sr.TypeProtobuf, Schema: orderFile, References: []sr.SchemaReference{{Name: "notes.proto", Subject: "notes", Version: 1}}})
+	file := orderFiles(t)
+	return w, reg, func(text string) string { return headed(2, "\x02\x02"+protoOrder(t, file, text)) }
+}
+
+func TestATableIsMadeFromSchemasOfProtobuf(t *testing.T) {
+	const want = "id long, note string, lines list<struct<n: long>>"
+	for from, message := range map[string]string{"sample": "", "registry": ", protobuf: {message: shop.Order}"} {
+		w, reg, order := protoWorld(t)
+		cfg := w.inferring("from: "+from, fmt.Sprintf("format: protobuf, registry: {url: %q}%s", reg.URL(), message))
+		w.produce(0, order("id: 1 note: PAID lines { n: 5 }"), order("id: 2"))
+		if got := w.want(exitDone, "validate", cfg); !strings.Contains(got, "CREATE TABLE db.orders (\n  id long,\n  note string,\n  lines ") {
+			t.Error(got)
+		}
+		w.want(exitDone, "run", "--until-caught-up", cfg)
+		if c := w.columns(cfg); c != want {
+			t.Errorf("%s: %s", from, c)
+		}
+	}
+}
+
+func TestAProtobufSchemaThatGivesNoTableMakesNone(t *testing.T) {
+	w, reg, _ := protoWorld(t)
+	reg.SeedSchema("one", 1, 7, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; message One { int64 id = 1; }`})
+	reg.SeedSchema("open", 1, 8, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; import "google/protobuf/struct.proto"; message Open { google.protobuf.Value any = 1; }`})
+	reg.SeedSchema("bare", 1, 9, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3";`})
+	reg.SeedSchema("avro", 1, 10, sr.Schema{Schema: `"long"`})
+	cfg := func(subject, more string) string {
+		return w.inferring("from: registry", fmt.Sprintf("format: protobuf, registry: {url: %q, subject: %s}%s", reg.URL(), subject, more))
+	}
+	for _, c := range [][3]string{
+		{"orders-value", "", "it declares 2 messages, shop.Line the first of them, and none is named; the message that records are can be named as record.protobuf.message"},
+		{"orders-value", ", protobuf: {message: shop.Nothing}", "it has no message shop.Nothing"},
+		{"open", "", "google.protobuf.Value, which holds values of any type"},
+		{"bare", "", "it declares no message"},
+		{"avro", "", "the registry says that it is AVRO, and the records are PROTOBUF"},
+	} {
+		if got := w.want(exitFailed, "validate", cfg(c[0], c[1])); !strings.Contains(got, c[2]) {
+			t.Errorf("%s: %s", c[0], got)
+		}
+		if a := call(t, "run", "--until-caught-up", cfg(c[0], c[1])); a.code == exitDone || !strings.Contains(a.err, c[2]) {
+			t.Errorf("%s: %d %s", c[0], a.code, a.err)
+		}
+	}
+	if c := w.columns(cfg("one", "")); c != "no table" {
+		t.Errorf("made %s", c)
+	}
+	if got := w.want(exitDone, "validate", cfg("one", "")); !strings.Contains(got, "CREATE TABLE db.orders (\n  id long\n)") {
+		t.Error(got)
 	}
 }
 

@@ -5,7 +5,8 @@ type Protobuf struct {
 	// DescriptorFile is a set of descriptors (protoc --include_imports --descriptor_set_out) with the schema that all records
 	// were written with; they have no header then.
 	DescriptorFile string `yaml:"descriptor_file"`
-	// Message is the full name of the message that records are, beside DescriptorFile.
+	// Message is the full name of the message that records are, beside DescriptorFile; or of the one that table.create.from: registry
+	// takes the columns from, where the schema has several.
 	Message string `yaml:"message"`
 }
 
@@ -22,7 +23,8 @@ func (v *validator) proto() {
 	case r.Registry != nil && p.DescriptorFile != "":
 		v.fail("record.protobuf.descriptor_file", "stands beside registry; records name their schema by id, or have no header: write one of the two")
 	case r.Registry != nil:
-		v.check(p.Message == "", "record.protobuf.message", "stands beside registry; records say which message they are, remove the key")
+		create := v.c.Table.Create
+		v.check(p.Message == "" || create != nil && create.From == "registry", "record.protobuf.message", "stands beside registry; records say which message they are, remove the key")
 	default:
 		v.check(p.Message != "", "record.protobuf.message", "is missing; write the full name of the message that records are, such as shop.Order")
 	}

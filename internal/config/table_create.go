@@ -64,9 +64,9 @@ func (v *validator) createFrom(c *Create) {
 	v.check(len(c.Schema) == 0, "table.create.schema", "stands beside from: %s; write from: schema, or remove the columns", c.From)
 	switch {
 	case c.From == "sample":
-		v.check(r.Format == "json" || r.Format == "avro", key, "is sample, which works with record.format json and avro; write from: schema and the columns")
-	case r.Format != "avro" || r.Registry == nil:
-		v.fail(key, "is registry, which works with record.format avro and record.registry; write those, or from: schema and the columns")
+		v.check(r.Format == "json" || r.Format == "avro" || r.Format == "protobuf", key, "is sample, which works with record.format json, avro and protobuf; write from: schema and the columns")
+	case r.Format != "avro" && r.Format != "protobuf" || r.Registry == nil:
+		v.fail(key, "is registry, which works with record.format avro or protobuf and record.registry; write those, or from: schema and the columns")
 	case len(v.c.Source.topics()) == 0:
 		v.check(r.Registry.Subject != "", "record.registry.subject", "is missing; topics that are named by a pattern have no one schema: write the subject, such as orders-value")
 	}

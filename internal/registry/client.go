@@ -164,6 +164,11 @@ func (c *Client) ResolveProto(ctx context.Context, ref mapper.SchemaRef) (mapper
 	if err != nil {
 		return mapper.ProtoSchema{}, err
 	}
+	return c.proto(ctx, got)
+}
+
+// proto is a schema with those that it imports.
+func (c *Client) proto(ctx context.Context, got sr.Schema) (mapper.ProtoSchema, error) {
 	r := references{c: c, seen: map[sr.SchemaReference]bool{}, byName: map[string]string{}}
 	if err := r.add(ctx, got.References); err != nil {
 		return mapper.ProtoSchema{}, err
