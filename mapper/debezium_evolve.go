@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,43 +76,45 @@ func (e *envelopeRow) spelled(m *jsonMapper, b []byte, i int) bool {
 	return n == len(e.absent.bytes)
 }
 
-// holds says that the valid JSON at b[i:] is the placeholder, or has it inside; where not, end is its end.
-func (e *envelopeRow) holds(m *jsonMapper, b []byte, i int) (found bool, end int) {
+// is says that the valid JSON at b[i:] is the placeholder, or an array of nothing but placeholders and nulls.
+func (e *envelopeRow) is(m *jsonMapper, b []byte, i int) bool {
 	switch {
 	case e.has(m, b, i):
-		return true, 0
-	case b[i] != '{' && b[i] != '[':
-		return false, m.skip(b, i, 0)
+		return true
+	case e == nil || b[i] != '[':
+		return false
 	}
-	object := b[i] == '{'
-	for i = skipSpace(b, i+1); b[i] != '}' && b[i] != ']'; {
-		if object {
-			_, at := m.str(nil, b, i+1)
-			i = skipSpace(b, skipSpace(b, at)+1)
+	found := false
+	for i = skipSpace(b, i+1); b[i] != ']'; {
+		is := e.is(m, b, i)
+		if !is && b[i] != 'n' {
+			return false
 		}
-		if found, i = e.holds(m, b, i); found {
-			return true, 0
-		}
-		if i = skipSpace(b, i); b[i] == ',' {
+		found = found || is
+		if i = skipSpace(b, m.skip(b, i, 0)); b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}
-	return false, i + 1
+	return found
 }
 
-// unavailable says that a value of a field that is no column is not known: it is null then, or makes the record bad.
+// unavailable says that a value in a field that is no column is not known: it is null then, or makes the record bad.
 func (w *jsonWishes) unavailable(b []byte, i int, path string) bool {
-	if w.envelope == nil {
+	if !w.envelope.is(w.m, b, i) {
 		return false
 	}
-	if found, _ := w.envelope.holds(w.m, b, i); !found {
-		return false
-	}
+	w.absent = true
 	w.seeUntyped(path)
-	if !w.envelope.null && w.bad == nil {
-		w.bad = &BadRecordError{Code: CodeUnavailable, Column: path, Reason: faultUnavailable.reason}
+	if !w.envelope.null {
+		w.refuse(path, faultUnavailable)
 	}
 	return true
+}
+
+func (w *jsonWishes) refuse(path string, f *fault) {
+	if w.bad == nil {
+		w.bad = &BadRecordError{Code: f.code, Column: path, Reason: f.reason}
+	}
 }
 
 // told is the schema beside the payload of a field inside; nil where there is none.
@@ -124,21 +127,67 @@ func (r *fieldRule) told(name string) *connectSchema {
 
 // typed is infer, for the value of a field that is no column; s is its schema beside the payload, which is believed where there is one.
 func (w *jsonWishes) typed(s *connectSchema, b []byte, i int, path string) (t Type, end int, why string) {
+	w.absent = false
 	if s == nil {
-		return w.infer(b, i, path, 1)
-	}
-	end = w.m.skip(b, i, 0)
-	switch {
-	case b[i] == 'n':
+		t, end, why = w.infer(b, i, path, 1)
+	} else if end = w.m.skip(b, i, 0); b[i] == 'n' {
 		w.seeUntyped(path)
-		return t, end, ""
-	case (s.Type != "struct" || !w.envelope.null) && w.unavailable(b, i, path):
-		return t, end, ""
+	} else if !w.unavailable(b, i, path) {
+		if t, why = s.columnType(w.rule, 1); why != "" {
+			why = "a field that is no column: " + why
+		}
 	}
-	if t, why = s.columnType(w.rule, 1); why != "" {
-		why = "a field that is no column: " + why
+	if w.envelope != nil && w.bad == nil && why == "" && t.Kind != Invalid && !w.known(s, &t, b, i, path) {
+		t.Kind = Invalid
 	}
 	return t, end, why
+}
+
+// known reads the value of a field as a column of that type will: a record that is bad by it asks for nothing. It says whether the
+// column will hold anything.
+func (w *jsonWishes) known(s *connectSchema, t *Type, b []byte, i int, path string) bool {
+	f := Field{Name: path, Type: *t}
+	w.rule.inside(&f)
+	if w.bad = s.tell(&f, path); w.bad != nil {
+		return false
+	}
+	unitless(&f)
+	m := &jsonMapper{schema: &Schema{envelope: w.envelope}, depth: w.m.depth, spread: spreadOf(len(b)), evolution: w.Evolution}
+	n, err := m.node(&f, path, 1)
+	if err != nil {
+		w.fail(path, err.Error())
+		return false
+	}
+	c := newColumn(&f)
+	n.bindTo(c)
+	if m.value(n, b, i, 1) < 0 {
+		if w.bad = &m.bad; w.absent {
+			w.bad = &BadRecordError{Code: CodeUnavailable, Column: path, Reason: faultUnavailable.reason}
+		}
+		return false
+	}
+	if w.envelope.absent.in(c, 0) {
+		if !w.envelope.null {
+			w.refuse(path, faultUnavailable)
+		} else if err := w.envelope.absent.remove(c, 0); err != nil {
+			w.refuse(path, faultUnavailable)
+		}
+	}
+	if m.strange { // members that its schema does not have
+		inner := jsonWishes{m: m, wishes: wishes{Evolution: w.Evolution, free: w.free, envelope: w.envelope}}
+		inner.value(n, b, i)
+		w.bad = cmp.Or(w.bad, inner.bad)
+	}
+	return w.bad == nil && !c.IsNull(0)
+}
+
+// inside has the names in f, a new field of a struct whose rule that is, be compared likewise. What is inside of f is copied.
+func (r *fieldRule) inside(f *Field) {
+	f.rule = &fieldRule{fold: r.folds()}
+	f.Type.Fields = slices.Clone(f.Type.Fields)
+	for i := range f.Type.Fields {
+		r.inside(&f.Type.Fields[i])
+	}
 }
 
 // connectTypes are the types that Kafka Connect's have where no column says.

@@ -116,8 +116,17 @@ func TestThePlaceholderDefinesNoColumn(t *testing.T) {
 		{`{"a":1,"new":"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}`, "bad unavailable new", "row"},
 		{`{"a":1,"new":` + bytes + `}`, "bad unavailable new", "row"},
 		{`{"a":1,"new":[` + strings.Join(spelled[1:], ",") + `]}`, "add 0 new list<long>", "add 0 new list<long>"},
-		{`{"a":1,"new":["x",` + gone + `]}`, "bad unavailable new", "row"},
-		{`{"a":1,"new":[{"x":{"y":` + gone + `}}]}`, "bad unavailable new", "row"},
+		{`{"a":1,"new":[null,[` + gone + `]]}`, "bad unavailable new", "row"},
+		{`{"a":1,"new":["x",` + gone + `]}`, "bad unavailable new.element", "add 0 new list<string>"},
+		{`{"a":1,"new":[[` + gone + `],["x"]]}`, "bad unavailable new.element", "add 0 new list<list<string>>"},
+		{`{"a":1,"new":[{"x":{"y":` + gone + `}}]}`, "bad unavailable new.element.x.y", "row"},
+		{`{"a":1,"new":[{"x":5,"y":` + gone + `},{"y":` + gone + `}]}`, "bad unavailable new.element.y", "add 0 new list<struct<x:long>>"},
+		{`{"a":1,"new":[{"x":"k"},{"x":` + gone + `}]}`, "bad unavailable new.element.x", "add 0 new list<struct<x:string>>"},
+		// No column holds both what is known and the placeholder.
+		{`{"a":1,"new":[5,` + gone + `]}`, "bad unavailable new.element", "bad unavailable new"},
+		{`{"a":1,"new":[["x"],` + bytes + `]}`, "bad unavailable new.element", "bad unavailable new"},
+		{`{"a":1,"new":[{"x":5},` + gone + `]}`, "bad unavailable new.element", "bad unavailable new"},
+		{`{"a":1,"new":[{"x":5},{"x":` + gone + `}]}`, "bad unavailable new.element.x", "bad unavailable new"},
 		{`{"a":1,"new":{"x":1,"y":` + gone + `}}`, "bad unavailable new.y", "add 0 new struct<x:long>"},
 		{`{"a":1,"new":{` + gone + `:` + gone + `}}`, "bad unavailable new.__debezium_unavailable_value", "row"},
 		{`{"a":1,"s":{"m":1,"q":` + gone + `},"r":1}`, "bad unavailable s.q", "add 0 r long"},
@@ -128,8 +137,12 @@ func TestThePlaceholderDefinesNoColumn(t *testing.T) {
 				want = c.null
 			}
 			record := []byte(`{"after":` + c.row + `,` + changedSource + `,"op":"u","ts_ms":1}`)
-			if got, _ := askEvent(t, changing(), NewDebezium(changingOptions(null, false), NewJSON(JSONOptions{Evolve: everything})), record); got != want {
+			f := NewDebezium(changingOptions(null, false), NewJSON(JSONOptions{Evolve: everything}))
+			if got, _ := askEvent(t, changing(), f, record); got != want {
 				t.Errorf("%s (null: %v): %s, want %s", c.row, null, got, want)
+			}
+			if strings.HasPrefix(want, "add") {
+				becomesARow(t, changing(), f, record)
 			}
 		}
 	}
@@ -180,6 +193,15 @@ func TestTheSchemaBesideThePayloadTellsTheTypeOfANewColumn(t *testing.T) {
 		{connectField("v", "array", "", `,"items":{"type":"string"}`), "[" + text + "]", "bad unavailable v"},
 		{connectField("v", "struct", "", `,"fields":[{"type":"string","field":"t"}]`), `{"t":` + text + `}`, "bad unavailable v"},
 		{connectField("w", "int64", "", ""), "1.5", "add 0 v double"},
+		// What does not fit its own schema asks for nothing.
+		{connectField("v", "int32", "", ""), `"abc"`, "bad type v"},
+		{connectField("v", "int32", "", ""), "5000000000", "bad range v"},
+		{connectField("v", "int64", "", ""), "[1]", "bad type v"},
+		{connectField("v", "int64", "io.debezium.time.MicroTimestamp", ""), `"x"`, "bad type v"},
+		{connectField("v", "bytes", connectDecimal, scale("3")), `"BNI="`, "bad range v"},
+		{connectField("v", "array", "", `,"items":{"type":"int64"}`), `[1,"x"]`, "bad type v.element"},
+		{connectField("v", "struct", "", `,"fields":[{"type":"int32","field":"q"}]`), `{"q":[]}`, "bad type v.q"},
+		{connectField("v", "struct", "", `,"fields":[{"type":"int32","field":"q"}]`), `{"zz":[1,"x"]}`, "bad unknown_field v.zz"},
 	} {
 		for _, op := range []string{"c", "d"} {
 			s := &Schema{Fields: []Field{{ID: 1, Name: "_op", Type: Type{Kind: String}}, {ID: 2, Name: "old", Type: Type{Kind: Long}}}}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -128,9 +129,45 @@ func (p *placeholder) spelledIn(c *Column, from int, unit [2]uint64) bool {
 	return true
 }
 
-// remove makes value i of c, its last, null, or the members of a struct that are the placeholder.
+// is says that value i of c is the placeholder, or holds nothing but placeholders and nulls.
+func (p *placeholder) is(c *Column, i int) bool {
+	switch c.kind {
+	case Struct:
+		return false
+	case List, Map:
+		from, to := int(c.Off[i]), int(c.Off[i+1])
+		return c.kind == List && to-from == len(p.bytes) && p.spelled(c.Kids[0], from) || p.only(c, from, to)
+	}
+	return p.in(c, i)
+}
+
+// only says that the elements [from, to) of a list, or the keys and values of a map, are placeholders and nulls, and not nulls alone.
+func (p *placeholder) only(c *Column, from, to int) bool {
+	found := false
+	for _, k := range c.Kids {
+		for e := from; e < to; e++ {
+			is := p.is(k, e)
+			if !is && !k.IsNull(e) {
+				return false
+			}
+			found = found || is
+		}
+	}
+	return found
+}
+
+// remove makes value i of c, its last, null where it is the placeholder; else what is inside it and is the placeholder. What the
+// record tells beside that stays.
 func (p *placeholder) remove(c *Column, i int) error {
-	if c.kind == Struct {
+	switch {
+	case p.is(c, i):
+		if c.Field.Required {
+			return asError(faultUnavailable)
+		}
+		c.truncate(i)
+		c.appendNull()
+		return nil
+	case c.kind == Struct:
 		for _, k := range c.Kids {
 			if p.in(k, i) {
 				if err := p.remove(k, i); err != nil {
@@ -138,12 +175,35 @@ func (p *placeholder) remove(c *Column, i int) error {
 				}
 			}
 		}
-		return nil
+	case c.kind == List:
+		return under("element", p.removeInside(c.Kids[0], int(c.Off[i])))
+	case c.kind == Map:
+		for e := int(c.Off[i]); e < int(c.Off[i+1]); e++ {
+			if p.in(c.Kids[0], e) { // a value that nobody knows whose it is
+				return under("key", asError(faultUnavailable))
+			}
+		}
+		return under("value", p.removeInside(c.Kids[1], int(c.Off[i])))
 	}
-	if c.Field.Required {
-		return asError(faultUnavailable)
+	return nil
+}
+
+// removeInside has the values of c from number from on, its last ones, without what is the placeholder in them.
+func (p *placeholder) removeInside(c *Column, from int) error {
+	old, n := newColumn(c.Field), c.Len-from
+	if !old.appendRange(c, from, c.Len, math.MaxInt32) {
+		return ErrFull
 	}
-	c.truncate(i)
-	c.appendNull()
+	c.truncate(from)
+	for e := range n {
+		if !c.appendRange(old, e, e+1, math.MaxInt32) { // no more than there was
+			return ErrFull
+		}
+		if p.in(c, from+e) {
+			if err := p.remove(c, from+e); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }

@@ -49,6 +49,8 @@ type jsonWishes struct {
 	m *jsonMapper
 	// rule is that of the object in which the new field is whose type is inferred: its names are compared likewise.
 	rule *fieldRule
+	// absent says that a part of the new field's value is Debezium's placeholder.
+	absent bool
 }
 
 // object looks at the object at b[i:], the value of n's struct of that id, and gives its end.

@@ -17,7 +17,7 @@ func (w *jsonWishes) infer(b []byte, i int, path string, depth int) (t Type, end
 	if depth > deepestInferred {
 		return t, end, "a field that is no column, and is nested too deep to become one"
 	}
-	if b[i] != '{' && w.unavailable(b, i, path) {
+	if w.unavailable(b, i, path) {
 		return t, end, ""
 	}
 	switch b[i] {
