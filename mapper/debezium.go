@@ -85,6 +85,9 @@ func NewDebezium(opts DebeziumOptions, value Factory) Factory {
 		if m.events, err = newEvents(&opts, value); err != nil {
 			return nil, err
 		}
+		if m.ops, err = newOps(&opts, value); err != nil {
+			return nil, err
+		}
 		return m, nil
 	}
 }
@@ -96,6 +99,7 @@ type debezium struct {
 	absent *placeholder
 	plans  *envelopePlans
 	events *envelopeEvents
+	ops    *envelopeOps
 	// make makes plans for another schema, which are kept.
 	make    func(units *connectSchema) (*envelopePlans, error)
 	schemas envelopeSchemas
@@ -110,6 +114,9 @@ func (m *debezium) SetPartition(p source.Partition) {
 	}
 	if m.events != nil {
 		SetPartition(m.events.mapper, p)
+	}
+	if m.ops != nil {
+		SetPartition(m.ops.mapper, p)
 	}
 }
 
@@ -147,10 +154,11 @@ func (m *debezium) Map(rec *source.Record, dst *Columns) error {
 		plans.dst = dst
 	}
 	p := plans.sides[0]
-	if err := p.run(rec, dst); err != nil {
+	op, err := m.ops.after(p, rec, dst)
+	if err != nil {
 		return err
 	}
-	switch op := p.op.Slot(dst.Rows); string(op) {
+	switch op {
 	case "c", "u", "r":
 		return m.end(p, dst, faultNoAfter)
 	case "d":

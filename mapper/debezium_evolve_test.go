@@ -76,7 +76,12 @@ func TestRowsInEnvelopesAskForWhatTheyNeed(t *testing.T) {
 		{strings.Replace(event("c", `{"a":1}`), `{"k":1}`, `{}`, 1), "bad required _more.k", ""},
 		// What does not become a row asks for nothing.
 		{event("c", `{"a":1,"new":[1,"x"]}`), "bad unknown_field new", ""},
-		{event("x", `{"a":1}`), "bad envelope ", ""},
+		{event("x", `{"a":1,"new":1}`), "bad envelope ", ""},
+		{strings.Replace(event("c", `{"a":null,"new":1}`), `"op":"c",`, ``, 1), "bad envelope ", ""},
+		// Only before is the row of a deletion.
+		{strings.Replace(event("d", `{"a":1}`), `"after":null`, `"after":{"a":null,"new":1}`, 1), "row", ""},
+		{strings.Replace(event("d", `{"a":1,"d":123.45}`), `"after":null`, `"after":{"a":1,"new":1}`, 1), "widen 5 decimal(5,2)", "d: d"},
+		{strings.Replace(event("d", `null`), `"after":null`, `"after":{"a":1,"new":1}`, 1), "bad envelope ", ""},
 		{`{"op":"t","ts_ms":1,` + changedSource + `}`, "bad envelope ", ""},
 	} {
 		for _, wrapped := range []bool{false, true} {
