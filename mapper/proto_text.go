@@ -13,8 +13,8 @@ const (
 	mostProtoText = 2 << 20
 	// mostProtoDepth bounds how deep braces and brackets are nested in it. protoc itself takes about 30 messages.
 	mostProtoDepth = 100
-	// mostProtoParts bounds the declarations in it and in what it imports. A field of a map counts as four: the compiler makes a message
-	// of two fields of it, and takes 10 KiB for each.
+	// mostProtoParts bounds the declarations in it and in what it imports, with what is reserved and the parts of options' values. A field
+	// of a map counts as four: the compiler makes a message of two fields of it, and takes 10 KiB for each.
 	mostProtoParts = 50_000
 	mapParts       = 4
 	// mostProtoNames bounds the full names of all that is declared, in bytes. The name of what is nested has those of all around it,
@@ -56,37 +56,50 @@ var errProtoNames = fmt.Errorf("declares full names of more than %d bytes in all
 
 // boundDescriptors refuses descriptors of which much more memory would be made than they have.
 func boundDescriptors(set *descriptorpb.FileDescriptorSet) error {
-	left := mostProtoNames
+	b := nameBounds{parts: mostProtoParts, names: mostProtoNames}
 	for _, f := range set.File {
-		b := nameBounds{&left}
 		at := len(f.GetPackage()) + 1
 		if err := b.messages(f.MessageType, at, 1); err != nil {
 			return err
 		}
 		b.fields(f.Extension, at)
 		b.enums(f.EnumType, at)
+		for _, s := range f.Service {
+			b.take(at, s)
+			for _, m := range s.Method {
+				b.take(at+len(s.GetName())+1, m)
+			}
+		}
 	}
-	if left < 0 {
+	switch {
+	case b.parts < 0:
+		return fmt.Errorf("has more than %d declarations", mostProtoParts)
+	case b.names < 0:
 		return errProtoNames
 	}
 	return nil
 }
 
-// nameBounds takes the full names of declarations off what is left; at is the length of the name around them.
-type nameBounds struct{ left *int }
+// nameBounds is what is left of the bounds when declarations have been taken off; at is the length of the name around them.
+type nameBounds struct{ parts, names int }
 
-func (b nameBounds) messages(ms []*descriptorpb.DescriptorProto, at, depth int) error {
+func (b *nameBounds) take(at int, d interface{ GetName() string }) {
+	b.parts--
+	b.names -= at + len(d.GetName())
+}
+
+func (b *nameBounds) messages(ms []*descriptorpb.DescriptorProto, at, depth int) error {
 	if len(ms) > 0 && depth > mostProtoDepth {
 		return fmt.Errorf("is nested more than %d deep", mostProtoDepth)
 	}
 	for _, m := range ms {
+		b.take(at, m)
 		in := at + len(m.GetName()) + 1
-		*b.left -= in
 		b.fields(m.Field, in)
 		b.fields(m.Extension, in)
 		b.enums(m.EnumType, in)
 		for _, o := range m.OneofDecl {
-			*b.left -= in + len(o.GetName())
+			b.take(in, o)
 		}
 		if err := b.messages(m.NestedType, in, depth+1); err != nil {
 			return err
@@ -95,17 +108,17 @@ func (b nameBounds) messages(ms []*descriptorpb.DescriptorProto, at, depth int) 
 	return nil
 }
 
-func (b nameBounds) fields(fs []*descriptorpb.FieldDescriptorProto, at int) {
+func (b *nameBounds) fields(fs []*descriptorpb.FieldDescriptorProto, at int) {
 	for _, f := range fs {
-		*b.left -= at + len(f.GetName())
+		b.take(at, f)
 	}
 }
 
-func (b nameBounds) enums(es []*descriptorpb.EnumDescriptorProto, at int) {
+func (b *nameBounds) enums(es []*descriptorpb.EnumDescriptorProto, at int) {
 	for _, e := range es {
-		*b.left -= at + len(e.GetName())
+		b.take(at, e)
 		for _, v := range e.Value {
-			*b.left -= at + len(v.GetName())
+			b.take(at, v)
 		}
 	}
 }
@@ -131,9 +144,15 @@ func shapeOfProto(text string) (s protoShape) {
 		case ';':
 			s.parts++
 			s.names += prefix
+		case ',', ':': // more of what is reserved, or of an option's value
+			s.parts++
 		case '{', '[', '(', '<':
-			if c == '<' {
-				s.parts += mapParts - 1
+			switch c {
+			case '{': // a message, an enum, a service, a method: none has a semicolon
+				s.parts++
+				s.names += prefix + last
+			case '<': // a map has a comma and a semicolon too
+				s.parts += mapParts - 2
 				s.names += (mapParts - 1) * prefix
 			}
 			around = append(around, last)

@@ -3,6 +3,7 @@ package mapper
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,64 @@ func TestHugeProtobufSchemasAreRefusedBeforeTheyAreCompiled(t *testing.T) {
 	before := maps.Clone(bundled)
 	if err := (&ProtoSchema{Text: `syntax = "proto3"; message M { }`, Message: "M", Imports: map[string]string{"confluent/meta.proto": `syntax = "proto3";`}}).Validate(); err != nil || !maps.Equal(before, bundled) {
 		t.Errorf("%v, and what is bundled has changed: %v", err, !maps.Equal(before, bundled))
+	}
+}
+
+// What is declared without a semicolon, or many times in one statement, costs as much as fields do.
+func TestAllThatAProtobufSchemaDeclaresCounts(t *testing.T) {
+	const head, many, few = `syntax = "proto2"; message M {} `, 50001, 20000
+	long := strings.Repeat("N", 50000)
+	for name, c := range map[string]struct{ before, each, after, says string }{
+		"messages":                              {"", "message A{}", "", ""},
+		"enums":                                 {"", "enum A{}", "", ""},
+		"services":                              {"", "service A{}", "", ""},
+		"oneofs":                                {"message A{", "oneof a{}", "}", ""},
+		"methods in braces":                     {"service A{", "rpc A(M) returns (M) {}", "}", ""},
+		"methods":                               {"service A{", "rpc A(M) returns (M);", "}", ""},
+		"reserved names":                        {`message A{reserved "a"`, `,"a"`, ";}", ""},
+		"reserved numbers":                      {"message A{reserved 1", ",1", ";}", ""},
+		"options of a field":                    {"message A{optional int32 a=1[(o)=1", ",(o)=1", "];}", ""},
+		"fields of an option":                   {"option (o)={", "o:1 ", "};", ""},
+		"in a long name":                        {"message " + long + "{", "message A{}", "}", errProtoNames.Error()},
+		"methods of a service with a long name": {"service " + long + "{", "rpc A(M) returns (M) {}", "}", errProtoNames.Error()},
+	} {
+		n, says := many, "has more than 50000 declarations"
+		if c.says != "" {
+			n, says = 4000, c.says
+		}
+		s := ProtoSchema{Message: "M", Text: head + c.before + strings.Repeat(c.each, n) + c.after}
+		if err := boundProto(&s); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%d %s: %v", n, name, err)
+		}
+		if s.Text = head + c.before + strings.Repeat(c.each, few) + c.after; c.says == "" && boundProto(&s) != nil {
+			t.Errorf("%d %s: %v", few, name, boundProto(&s))
+		}
+	}
+	maps := ProtoSchema{Message: "M", Text: head + "message A{" + strings.Repeat("map<int32,int32>a=1;", 12499) + "}"}
+	if err := boundProto(&maps); err != nil {
+		t.Errorf("a map counts as more than four: %v", err)
+	}
+}
+
+func TestAllThatDescriptorsDeclareCounts(t *testing.T) {
+	long := proto.String(strings.Repeat("n", 50000))
+	methods := func(service *string, n int) []*descriptorpb.ServiceDescriptorProto {
+		return []*descriptorpb.ServiceDescriptorProto{{Name: service, Method: slices.Repeat([]*descriptorpb.MethodDescriptorProto{{}}, n)}}
+	}
+	for name, c := range map[string]struct {
+		file *descriptorpb.FileDescriptorProto
+		says string // empty: it is read
+	}{
+		"messages":   {&descriptorpb.FileDescriptorProto{MessageType: slices.Repeat([]*descriptorpb.DescriptorProto{{}}, 50001)}, "has more than 50000 declarations"},
+		"services":   {&descriptorpb.FileDescriptorProto{Service: slices.Repeat([]*descriptorpb.ServiceDescriptorProto{{}}, 50001)}, "has more than 50000 declarations"},
+		"methods":    {&descriptorpb.FileDescriptorProto{Service: methods(nil, 50000)}, "has more than 50000 declarations"},
+		"fewer":      {&descriptorpb.FileDescriptorProto{Service: methods(nil, 49999)}, ""},
+		"long names": {&descriptorpb.FileDescriptorProto{Service: methods(long, 4000)}, errProtoNames.Error()},
+	} {
+		err := boundDescriptors(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{c.file}})
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
