@@ -362,36 +362,3 @@ func TestDecimalsBesideThePayloadsSchemaAskForMoreDigits(t *testing.T) {
 		}
 	}
 }
-
-// A row asks for what it needs at once, becomes a row or bad by it, and leaves the envelope's own columns as they are.
-func FuzzDebeziumEvolution(f *testing.F) {
-	f.Add([]byte(`{"a":null,"s":{"n":[{"o":1}]},"l":[{"z":1.5}],"m":{"k":{"v":{}}},"d":12345,"new":[[1],[2.5]]}`), true)
-	f.Add([]byte(`{"a":1,"new":["__debezium_unavailable_value"],"x":{"y":"__debezium_unavailable_value"}}`), true)
-	f.Add([]byte(`{"a":1,"_op":1,"new":[95,95]}`), false)
-	f.Fuzz(func(t *testing.T, row []byte, null bool) {
-		s, next := changing(), 100
-		record := fmt.Appendf(nil, `{"after":%s,%s,"op":"c","ts_ms":1}`, row, changedSource)
-		for asks := 0; ; asks++ {
-			m, err := NewDebezium(changingOptions(null, false), NewJSON(JSONOptions{Evolve: everything}))(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cs := mustColumns(t, s)
-			err = m.Map(&source.Record{Value: record}, cs)
-			checkInvariants(t, cs)
-			var want *EvolveError
-			if !errors.As(err, &want) {
-				return
-			}
-			for _, c := range want.Changes {
-				if c.ID >= 90 && c.ID < 100 {
-					t.Fatalf("%s: %s", record, describeAll(want.Changes))
-				}
-			}
-			if asks == 2 {
-				t.Fatalf("it asks once more: %s", describeAll(want.Changes))
-			}
-			s = &Schema{Fields: apply(s.Fields, 0, want.Changes, &next)}
-		}
-	})
-}
