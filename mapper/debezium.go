@@ -44,7 +44,7 @@ type DebeziumOptions struct {
 	Skip []DebeziumEvent
 	// Unavailable is what Debezium has in place of a large value that an update did not change, as its own option has it: text, or
 	// octets as hexadecimal digits behind hex:. Default __debezium_unavailable_value. It never becomes a value: the record is bad (CodeUnavailable), or the column null where
-	// NullUnavailable is set.
+	// NullUnavailable is set; of a list, map or struct that tells more only the part that is not known, and where that can't be null the record is bad.
 	Unavailable     string
 	NullUnavailable bool
 }
