@@ -55,7 +55,8 @@ const castsKnown = "number, text, boolean, epoch_s, epoch_ms, epoch_us, epoch_ns
 //	                    timestamps: how many seconds, milliseconds, microseconds or nanoseconds since 1970, in UTC for columns
 //	                    with a time zone, on the clock's face for those without; as a number or as text that holds one, fractions
 //	                    too where the column has their digits. More than 0 and less than 100 days is refused: it looks like a coarser
-//	                    unit. "epoch_ms(any)" takes these too
+//	                    unit. "epoch_ms(any)" takes these too. What lies outside the years 1 to 9999, or 1677 to 2262 where the
+//	                    column has nanoseconds, is refused always: it looks like a finer unit
 //	midnight_s, …       time: how much since midnight
 //	days                date: how many days since 1970-01-01
 //	unscaled(2)         decimal: its digits without the point as an integer in two's complement, big endian (Kafka Connect's
@@ -134,6 +135,8 @@ var (
 	faultCastBase64  = &fault{CodeType, "not an unscaled decimal: bytes in base64 with padding"}
 	faultCoarse      = &fault{CodeRange, "an instant of the first 100 days of 1970, as if the number had a coarser unit than the cast says " +
 		"(add (any) to the cast where it is right)"}
+	faultFine     = &fault{CodeRange, "outside the years 1 to 9999, as if the number had a finer unit than the cast says"}
+	faultFineNano = &fault{CodeRange, "outside what nanoseconds since 1970 can tell (1677 to 2262), as if the number had a finer unit than the cast says"}
 	faultUnitless = &fault{CodeType, "a number whose unit nobody tells: name it with a cast (epoch_ms, epoch_us, …), or have the records carry their schema"}
 	faultSkipped  = &fault{CodeRange, "a local time that the time zone does not have: clocks were put forward over it"}
 	faultTwofold  = &fault{CodeRange, "a local time that the time zone has twice: clocks were put back over it"}
@@ -241,12 +244,12 @@ func (k Cast) putTime(c *Column, n number, z *zone) *fault {
 		}
 		return f
 	}
-	to, fine, outside := int64(6), faultMicros, faultStampRange
+	to, fine, outside := int64(6), faultMicros, faultFine
 	switch {
 	case k.rule == castMidnight:
 		outside = faultTimeRange
 	case c.kind == TimestampNs || c.kind == TimestampTzNs:
-		to, fine, outside = 9, faultNanos, faultNanoRange
+		to, fine, outside = 9, faultNanos, faultFineNano
 	}
 	n.exp += to - int64(k.unit)
 	v, f := n.int64()

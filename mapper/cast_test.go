@@ -54,6 +54,8 @@ func TestCastsOfJSON(t *testing.T) {
 		{"epoch_s", of(TimestampTz), cells{`1700000000`: int64(1700000000e6), `1700000000.123456`: int64(1700000000123456), `1700000000.1234567`: CodePrecision, `"1700000000"`: int64(1700000000e6),
 			`0`: int64(0), `-86400`: int64(-86400e6), `86400`: CodeRange, `1700000000000`: CodeRange, `"2024-01-01T00:00:00Z"`: CodeType, `true`: CodeType, `253402300799`: int64(253402300799e6), `253402300800`: CodeRange}},
 		{"epoch_ms", of(Timestamp), cells{`1700000000123`: int64(1700000000123000), `1700000000`: CodeRange, `1700000000123456`: CodeRange, `1.7e12`: int64(1700000000e6)}},
+		{"epoch_ms", of(TimestampTz), cells{`253402300799999`: int64(253402300799999000), `253402300800000`: CodeRange, `-62135596800000`: int64(-62135596800000000), `-62135596800001`: CodeRange}},
+		{"epoch_ms", of(TimestampTzNs), cells{`9223372036854`: int64(9223372036854000000), `9223372036855`: CodeRange}}, {"epoch_s(any)", of(Timestamp), cells{`1700000000123`: CodeRange}},
 		{"epoch_ms(any)", of(Timestamp), cells{`1700000000`: int64(1700000000000), `86400000`: int64(86400e6)}},
 		{"epoch_us", of(TimestampTz), cells{`1700000000123456`: int64(1700000000123456), `1700000000123`: CodeRange}},
 		{"epoch_ns", of(TimestampTz), cells{`1700000000123456000`: int64(1700000000123456), `1700000000123456789`: CodePrecision}},

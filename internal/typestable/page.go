@@ -31,8 +31,8 @@ What is taken is also written to tables and read back with PyIceberg and DuckDB,
 - **converted**: the same value in a type of another kind, by a rule; what would lose something is refused.
 - · (**refused**): every value of that form is a bad record, or the format's schema is refused before a record is read.
 
-Nothing wraps, is cut or guessed. The codes behind ✗ are those of bad records: they are in the errors, the metrics and
-the rejects. Values are written here as: fractions of a second to the type's unit, bytes in hexadecimal, structs as
+Nothing wraps, is cut or guessed. Times and timestamps of Iceberg have no leap seconds: in their columns a second 60 is refused
+(range), as is the hour 24. The codes behind ✗ are those of bad records: they are in the errors, the metrics and the rejects. Values are written here as: fractions of a second to the type's unit, bytes in hexadecimal, structs as
 ` + "`{member: value}`, lists as `[value]`, maps as `[key = value]`, text in JSON's ASCII form, variants as JSON" + `.
 
 `
