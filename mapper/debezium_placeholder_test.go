@@ -85,3 +85,25 @@ func plainly(c *Column, i int) string {
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }
+
+func TestThePlaceholderInAvroTakesNothingElseWithIt(t *testing.T) {
+	const gone = "__debezium_unavailable_value"
+	schema := AvroSchema{Text: `{"type":"record","name":"E","fields":[{"name":"before","type":["null",{"type":"record","name":"V","fields":[{"name":"c",
+		"type":{"type":"array","items":"string"}}]}]},{"name":"after","type":["null","V"]},{"name":"op","type":"string"}]}`}
+	s := &Schema{Fields: []Field{{Name: "op", Type: of(String)}, {Name: "c", Type: listOf(Field{Type: of(String)})}}}
+	m, err := NewDebezium(DebeziumOptions{Op: "op", NullUnavailable: true}, NewAvro(AvroOptions{Schema: &schema}))(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := mustColumns(t, s)
+	list := "\x04\x08keep" + string(rune(2*len(gone))) + gone + "\x00"
+	for i, record := range []string{"\x00\x02" + list + "\x02u", "\x02" + list + "\x00\x02d"} {
+		if err := m.Map(&source.Record{Value: []byte(record)}, cs); err != nil {
+			t.Fatal(err)
+		}
+		checkInvariants(t, cs)
+		if got := plainly(cs.Cols[1], i); got != "[keep <nil>]" {
+			t.Errorf("%q: %s", record, got)
+		}
+	}
+}
