@@ -130,25 +130,31 @@ func (s *sqlWorld) end() {
 	}
 }
 
-// The process dies at every point around every effect on files and catalog.
-func TestACrashAtEveryStepLosesAndDoublesNothing(t *testing.T) {
+// crashAtEveryStep has the process die at every point around every effect on files and catalog, in short runs at one of so many; end
+// lives once more, and checks.
+func crashAtEveryStep(t *testing.T, short int, world func(*testing.T) *sqlWorld, end func(*sqlWorld)) {
+	t.Helper()
 	count := fault.New(nil)
-	newSQLWorld(t).live(count)
+	world(t).live(count)
 	step := 1
 	if testing.Short() {
-		step = 7
+		step = short
 	}
 	for k := 1; k <= count.N(); k += step {
 		t.Run(fmt.Sprintf("step %d", k), func(t *testing.T) {
-			s := newSQLWorld(t)
+			w := world(t)
 			plan := fault.New(fault.At(k, fault.Crash))
-			s.live(plan)
-			s.end()
+			w.live(plan)
+			end(w)
 			if t.Failed() {
 				t.Log(plan.Trace()[len(plan.Trace())-1])
 			}
 		})
 	}
+}
+
+func TestACrashAtEveryStepLosesAndDoublesNothing(t *testing.T) {
+	crashAtEveryStep(t, 7, newSQLWorld, (*sqlWorld).end)
 }
 
 // A request of a dead process is applied while the next life works, or after it.

@@ -63,25 +63,9 @@ func (s *sqlWorld) endRejects() {
 	s.pair().settledRejects("a", 0, lifeEnd, true)
 }
 
-// The process dies at every point around every effect on files and catalog, of both tables.
+// The effects are those on both tables.
 func TestACrashAtEveryStepKeepsEachRejectOnce(t *testing.T) {
-	count := fault.New(nil)
-	newSQLPair(t).live(count)
-	step := 1
-	if testing.Short() {
-		step = 11
-	}
-	for k := 1; k <= count.N(); k += step {
-		t.Run(fmt.Sprintf("step %d", k), func(t *testing.T) {
-			s := newSQLPair(t)
-			plan := fault.New(fault.At(k, fault.Crash))
-			s.live(plan)
-			s.endRejects()
-			if t.Failed() {
-				t.Log(plan.Trace()[len(plan.Trace())-1])
-			}
-		})
-	}
+	crashAtEveryStep(t, 11, newSQLPair, (*sqlWorld).endRejects)
 }
 
 // Every commit of either table is applied, or not, without an answer.
