@@ -256,6 +256,7 @@ func TestManyHands(t *testing.T) {
 				<-time.After(time.Duration(rnd.IntN(40)) * time.Minute)
 			}
 			s.lives(t, w)
+			w.CheckOf(t, "orders") // every row is there, every reject is or waits in the outbox
 			// Stages that find everything committed end at once: what still waits in the outbox then is appended by the next life.
 			s.lives(t, w)
 			w.Check(t)
